@@ -1,0 +1,1 @@
+"""Text environments for LLM agents. Importing this package registers them all."""

@@ -1,0 +1,107 @@
+"""The contract every environment here keeps: text in, text out, and a typed info.
+
+An episode is decided by (task, seed) alone: the same pair gives the same texts,
+rewards and infos, byte for byte, in any process.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from typing import Any, ClassVar, TypedDict
+
+import gymnasium
+
+from environments.prompting import PromptTemplate
+from environments.tasks import Task, TaskSet
+
+
+class StepInfo(TypedDict):
+    """The info of ``reset`` and ``step``.
+
+    Attributes:
+        task_id: The id of the task being played.
+        instruction: What the agent is asked to do, in words.
+        admissible_actions: The actions that are possible now, or None if the
+            environment does not list them.
+        state_key: Equal for two steps exactly when the hidden state that matters for
+            the future is equal. Hashable, picklable, and stable across processes.
+            The anchor of the step advantage (arXiv 2505.10978, Eq. 4 and 6).
+        success: Whether the task is solved in the present state.
+        figures: Per-environment numbers of the episode so far, e.g. a graded score.
+    """
+
+    task_id: str
+    instruction: str
+    admissible_actions: tuple[str, ...] | None
+    state_key: Hashable
+    success: bool
+    figures: dict[str, float]
+
+
+class TextEnv(gymnasium.Env[str, str]):
+    """A text environment: a Gymnasium environment with ``Text`` spaces and tasks.
+
+    Attributes:
+        runs_inline: True when ``reset`` and ``step`` return within milliseconds, always.
+            They are then called on the runner's own thread, which keeps runs
+            repeatable; otherwise each call runs in a worker thread under a time limit.
+        splits: The names that :meth:`tasks` accepts, training split first.
+        prompt: Turns the state of an episode into chat messages, and the model's
+            text into an action.
+    """
+
+    runs_inline: ClassVar[bool] = False
+    splits: ClassVar[tuple[str, ...]]
+    prompt: PromptTemplate
+
+    @abstractmethod
+    def tasks(self, split: str) -> TaskSet:
+        """The fixed, ordered tasks of a split.
+
+        Raises:
+            ValueError: The split is unknown; the message names the known ones.
+            MissingDataError: The data is not there; the message names the command
+                that gets it.
+        """
+
+    @abstractmethod
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, StepInfo]:
+        """Start an episode.
+
+        Args:
+            seed: Seeds whatever is random in the episode, and the choice of the task
+                when none is given.
+            options: ``{"task": Task | str}``, a task or its id. Without it a task of
+                the training split is drawn by ``seed``.
+        """
+
+    @abstractmethod
+    def step(self, action: str) -> tuple[str, float, bool, bool, StepInfo]:
+        """Play one action.
+
+        Any string is legal. What the environment does not understand, the empty string
+        included, changes nothing, costs a step and is answered in words.
+        """
+
+
+def task_id_of(options: dict[str, Any] | None) -> str | None:
+    """The id in ``options["task"]`` (a task or an id), or None.
+
+    Raises:
+        TypeError: The option is neither a task nor a string.
+        ValueError: There are options other than ``task``.
+    """
+    if not options:
+        return None
+    unknown = sorted(set(options) - {"task"})
+    if unknown:
+        raise ValueError(f"unknown reset options {unknown}; the only option is 'task'")
+    task = options["task"]
+    if isinstance(task, Task):
+        return task.id
+    if isinstance(task, str):
+        return task
+    raise TypeError(f"options['task'] must be a Task or its id, not {type(task)}")

@@ -1,0 +1,1 @@
+"""GiGPO for multi-turn LLM agents, native to Ray RLlib."""

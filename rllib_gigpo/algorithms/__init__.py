@@ -1,0 +1,1 @@
+"""GiGPO and its siblings as RLlib Algorithms."""

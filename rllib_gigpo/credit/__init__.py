@@ -1,0 +1,1 @@
+"""Credit assignment: from a table of steps to advantages. Pure numpy."""

@@ -1,0 +1,1 @@
+"""Generation: one contract (:mod:`.engine`), one file per engine behind it."""

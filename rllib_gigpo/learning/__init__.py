@@ -1,0 +1,1 @@
+"""Learning: training rows to packed batches, losses, one exact optimizer step."""

@@ -1,0 +1,1 @@
+"""The causal LM as an RLModule, and exact token logprobs."""

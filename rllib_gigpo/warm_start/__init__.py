@@ -1,0 +1,1 @@
+"""A small model for a CPU: tokenizer, model, expert demonstrations, fine-tuning."""
