@@ -1,1 +1,1 @@
-"""Sampling: groups of episodes played without lock step, as records and RLlib episodes."""
+"""Sampling: groups of episodes, played without lock step, as records."""

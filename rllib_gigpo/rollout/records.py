@@ -20,6 +20,7 @@ class GroupSpec:
         group_id: Unique within a run, e.g. ``"12/3"`` (iteration, index); also the
             prefix of episode and request ids.
         task_id: The task, by id.
+        task_kind: The task's category; may be empty.
         env_seed: Seed of every member's ``reset``, so that all start alike.
         sampling_seed: Root of the members' sampling seeds.
         group_size: Number of episodes, >= 1.
@@ -28,6 +29,7 @@ class GroupSpec:
 
     group_id: str
     task_id: str
+    task_kind: str
     env_seed: int
     sampling_seed: int
     group_size: int

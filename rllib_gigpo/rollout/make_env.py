@@ -1,0 +1,53 @@
+"""From the names RLlib and Gymnasium know to a :class:`~environments.TextEnv`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import gymnasium
+from ray.rllib.env.env_context import EnvContext
+from ray.tune.registry import ENV_CREATOR, _global_registry
+
+import environments  # noqa: F401  (registers them with Gymnasium)
+from environments.text_env import TextEnv
+from rllib_gigpo.errors import ConfigError
+
+
+def make_text_env(env: str | type, env_config: dict[str, Any]) -> TextEnv:
+    """Build an environment from what ``config.environment(env, env_config=...)`` takes.
+
+    Args:
+        env: A name registered with Tune, a dotted class path, a Gymnasium id, or a
+            class.
+        env_config: Keyword arguments of the environment; creators registered with
+            Tune get it as one ``EnvContext``, as everywhere in RLlib.
+
+    Raises:
+        ConfigError: There is no such environment, or it is not a ``TextEnv``.
+    """
+    made = _make(env, env_config).unwrapped
+    if not isinstance(made, TextEnv):
+        raise ConfigError(
+            f"environment {env!r} is a {type(made).__name__}, not an "
+            "environments.text_env.TextEnv; see docs/environments.md for the contract"
+        )
+    return made
+
+
+def _make(env: str | type, env_config: dict[str, Any]) -> gymnasium.Env:
+    if isinstance(env, type):
+        return env(**env_config)
+    if _global_registry.contains(ENV_CREATOR, env):
+        creator = _global_registry.get(ENV_CREATOR, env)
+        return creator(EnvContext(env_config, worker_index=0))
+    if "." in env:
+        module_name, _, class_name = env.rpartition(".")
+        return getattr(importlib.import_module(module_name), class_name)(**env_config)
+    try:
+        return gymnasium.make(env, disable_env_checker=True, **env_config)
+    except gymnasium.error.UnregisteredEnv as error:
+        raise ConfigError(
+            f"there is no environment {env!r} ({error}); register it with "
+            "gymnasium.register or ray.tune.register_env, or pass its class"
+        ) from error
