@@ -1,0 +1,1 @@
+"""ALFWorld's household tasks: the official games on an engine of their own."""

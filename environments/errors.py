@@ -1,0 +1,15 @@
+"""What can go wrong with an environment; each error is also a standard one."""
+
+from __future__ import annotations
+
+
+class EnvironmentsError(Exception):
+    """Base of all errors raised by this package."""
+
+
+class MissingDataError(EnvironmentsError, FileNotFoundError):
+    """Data that an environment needs is not there; the message says how to get it."""
+
+
+class GameFileError(EnvironmentsError, ValueError):
+    """A game file that cannot be played, with the reason and the file's name."""
