@@ -64,14 +64,21 @@ class ParsedAction:
 class PromptTemplate(Protocol):
     """How one environment speaks to a model.
 
-    Attributes:
-        version: Changes whenever a rendered prompt or a parsing rule changes; stored
-            with results.
-        history_window: How many past steps :meth:`messages` is given at most.
+    A frozen dataclass may keep it: both attributes are only read.
     """
 
-    version: str
-    history_window: int
+    @property
+    def version(self) -> str:
+        """Changes whenever a rendered prompt or a parsing rule changes.
+
+        Stored with results.
+        """
+        ...
+
+    @property
+    def history_window(self) -> int:
+        """How many past steps :meth:`messages` is given at most."""
+        ...
 
     def messages(self, context: PromptContext) -> list[ChatMessage]:
         """The chat messages that ask for the next action. Pure."""

@@ -66,7 +66,7 @@ class TextEnv(gymnasium.Env[str, str]):
         """
 
     @abstractmethod
-    def reset(
+    def reset(  # type: ignore[override]  # a TypedDict is no dict[str, Any] to mypy
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, StepInfo]:
         """Start an episode.
@@ -79,7 +79,9 @@ class TextEnv(gymnasium.Env[str, str]):
         """
 
     @abstractmethod
-    def step(self, action: str) -> tuple[str, float, bool, bool, StepInfo]:
+    def step(  # type: ignore[override]  # likewise
+        self, action: str
+    ) -> tuple[str, float, bool, bool, StepInfo]:
         """Play one action.
 
         Any string is legal. What the environment does not understand, the empty string
