@@ -44,8 +44,9 @@ class TextEnv(gymnasium.Env[str, str]):
 
     Attributes:
         runs_inline: True when ``reset`` and ``step`` always return within
-            milliseconds. They are then called on the runner's own thread, which keeps runs
-            repeatable; otherwise each call runs in a worker thread under a time limit.
+            milliseconds. They are then called on the runner's own thread, which keeps
+            runs repeatable; otherwise each call runs in a worker thread under a time
+            limit.
         splits: The names that :meth:`tasks` accepts, training split first.
         prompt: Turns the state of an episode into chat messages, and the model's
             text into an action.
