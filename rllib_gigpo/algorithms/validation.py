@@ -1,0 +1,111 @@
+"""Combinations of settings that cannot work, each with what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from rllib_gigpo.credit import ESTIMATORS
+from rllib_gigpo.learning.losses import KL_ESTIMATORS, LOSS_AGGREGATIONS
+
+if TYPE_CHECKING:
+    from rllib_gigpo.algorithms.config import GiGPOConfig
+
+_LARGEST_SEQUENCE_CLIP = 0.05
+"""A clip range beyond this on a sequence's ratio is a token-level range by mistake."""
+
+
+def find_problem(config: GiGPOConfig) -> str | None:
+    """The first thing wrong with a configuration, or None."""
+    return next(_problems(config), None)
+
+
+def _problems(config: GiGPOConfig) -> Iterator[str]:
+    yield from _group_problems(config)
+    yield from _loss_problems(config)
+    yield from _model_problems(config)
+    yield from _rllib_problems(config)
+
+
+def _group_problems(c: GiGPOConfig) -> Iterator[str]:
+    yield from _unknown("estimator", c.estimator, ESTIMATORS)
+    if c.group_size < 2:
+        yield (
+            f"group_size={c.group_size}: advantages compare the episodes of a group, "
+            "so it takes at least 2; the paper uses 8"
+        )
+    if c.groups_per_iteration < 1:
+        yield f"groups_per_iteration={c.groups_per_iteration} must be at least 1"
+    if not 0.0 <= c.gamma <= 1.0:
+        yield f"gamma={c.gamma} must lie in [0, 1]"
+    if c.max_dynamic_sampling_rounds < 1:
+        yield (
+            f"max_dynamic_sampling_rounds={c.max_dynamic_sampling_rounds} must be at "
+            "least 1; use dynamic_sampling=False to switch it off"
+        )
+    if not 0.0 <= c.max_failed_episode_fraction < 1.0:
+        yield (
+            f"max_failed_episode_fraction={c.max_failed_episode_fraction} must lie in "
+            "[0, 1)"
+        )
+
+
+def _loss_problems(c: GiGPOConfig) -> Iterator[str]:
+    yield from _unknown("loss_aggregation", c.loss_aggregation, LOSS_AGGREGATIONS)
+    yield from _unknown("kl_estimator", c.kl_estimator, KL_ESTIMATORS)
+    if c.loss_aggregation == "sequence-sum-constant" and not c.loss_constant:
+        yield (
+            "loss_aggregation='sequence-sum-constant' divides by loss_constant, which "
+            f"is {c.loss_constant}; set it, e.g. to max_response_tokens"
+        )
+    if c.policy_ratio == "sequence" and c.clip_high > _LARGEST_SEQUENCE_CLIP:
+        yield (
+            f"clip_high={c.clip_high} is a range for token ratios; with "
+            "policy_ratio='sequence' use e.g. clip_low=3e-4, clip_high=4e-4"
+        )
+    if c.kl_coeff and c.kl_estimator == "k1":
+        yield (
+            "kl_estimator='k1' has no gradient in expectation as a loss term; use "
+            "'k3-unbiased', 'k3' or 'k2'"
+        )
+    if c.temperature <= 0.0:
+        yield (
+            f"temperature={c.temperature}: training needs sampled responses; only "
+            "evaluation_temperature may be 0 (greedy)"
+        )
+    if c.lr_schedule != "constant" and not c.lr_total_steps:
+        yield f"lr_schedule={c.lr_schedule!r} needs lr_total_steps (optimizer steps)"
+
+
+def _model_problems(c: GiGPOConfig) -> Iterator[str]:
+    if not c.model:
+        yield (
+            "no model is set; use .llm(model=...) with a Hugging Face folder or id, or "
+            "make a small one by `rllib-gigpo warm-start`"
+        )
+    for name in ("max_prompt_tokens", "max_response_tokens"):
+        if getattr(c, name) < 1:
+            yield f"{name}={getattr(c, name)} must be at least 1"
+
+
+def _rllib_problems(c: GiGPOConfig) -> Iterator[str]:
+    if c.num_gpus_per_learner > 1:
+        yield (
+            f"num_gpus_per_learner={c.num_gpus_per_learner}: a learner uses one GPU; "
+            "use more of them with .learners(num_learners=...)"
+        )
+    if c.is_multi_agent:
+        yield "several policies in one episode are not supported"
+    if c.evaluation_parallel_to_training:
+        yield (
+            "evaluation_parallel_to_training=True would evaluate weights in the middle "
+            "of an update; set it to False"
+        )
+
+
+def _unknown(setting: str, value: str, known: Collection[str]) -> Iterator[str]:
+    if value not in known:
+        near = difflib.get_close_matches(str(value), known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        yield f"{setting}={value!r} is unknown; {hint}known are {sorted(known)}"
