@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -42,6 +43,7 @@ from environments.tasks import TaskSet
 from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
 from rllib_gigpo.algorithms.metrics import log_tree
 from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
+from rllib_gigpo.checkpoints import save_atomically
 from rllib_gigpo.credit import assign_credit
 from rllib_gigpo.learning.training_data import GiGPOTrainingData
 from rllib_gigpo.rollout.group_scheduler import Rollout
@@ -189,6 +191,20 @@ class GiGPO(Algorithm):
             self._task_sampler.num_drawn = ours["num_groups_drawn"]
             self.policy_version = ours["policy_version"]
             self.evaluation_at_start = ours["evaluation_at_start"]
+
+    @override(Algorithm)
+    def save_to_path(self, path: Any = None, **kwargs: Any) -> str:
+        """Write a checkpoint: whole and verified, or not at all.
+
+        Raises:
+            CheckpointError: Something did not get written.
+        """
+        # Whoever brings a file system of their own gets RLlib's plain way.
+        if path is None or "://" in str(path) or kwargs.get("filesystem"):
+            return super().save_to_path(path, **kwargs)
+        save = super().save_to_path
+        save_atomically(Path(path), lambda aside: save(aside, **kwargs))
+        return str(path)
 
     @override(Algorithm)
     def restore_from_path(self, path: Any, *args: Any, **kwargs: Any) -> None:
