@@ -46,6 +46,7 @@ from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
 from rllib_gigpo.checkpoints import save_atomically
 from rllib_gigpo.credit import assign_credit
 from rllib_gigpo.learning.training_data import GiGPOTrainingData
+from rllib_gigpo.modules.model_folder import check_model
 from rllib_gigpo.rollout.group_scheduler import Rollout
 from rllib_gigpo.rollout.make_env import make_text_env
 from rllib_gigpo.rollout.sampling_metrics import sampling_metrics
@@ -76,7 +77,7 @@ class GiGPO(Algorithm):
         self.policy_version = 0
         self.evaluation_at_start: ResultDict | None = None
         self.last_evaluation: Rollout | None = None
-        config.llm_config.check()
+        check_model(config.llm_config)
         self._list_tasks(config)
         super().setup(config)
         self._sync_weights()
