@@ -77,7 +77,7 @@ class LLMRLModule(TorchRLModule):
         return self._forward_train(batch, **kwargs)
 
     def export_weights(self) -> dict[str, torch.Tensor]:
-        """A snapshot for engines: CPU tensors under checkpoint names, tied heads once."""
+        """A snapshot for engines: CPU tensors, checkpoint names, tied heads once."""
         return copy_to_cpu(checkpoint_weights(self.model))
 
     @override(TorchRLModule)
