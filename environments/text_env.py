@@ -52,7 +52,7 @@ class TextEnv(gymnasium.Env[str, str]):
             text into an action.
     """
 
-    runs_inline: ClassVar[bool] = False
+    runs_inline: bool = False
     splits: ClassVar[tuple[str, ...]]
     prompt: PromptTemplate
 
