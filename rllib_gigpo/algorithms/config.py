@@ -16,7 +16,7 @@ from ray.rllib.utils.annotations import override
 from rllib_gigpo.algorithms.evaluation import evaluate_panel
 from rllib_gigpo.algorithms.validation import find_problem
 from rllib_gigpo.credit import CreditConfig
-from rllib_gigpo.inference.config import InferenceConfig
+from rllib_gigpo.learning.update_plan import PlanSettings
 from rllib_gigpo.modules.llm_config import LLMConfig
 from rllib_gigpo.rollout.settings import RolloutSettings
 
@@ -31,7 +31,7 @@ class GiGPOConfig(AlgorithmConfig):
         config = (
             GiGPOConfig()
             .environment("Household-v0", env_config={"size": "tiny"})
-            .llm(model="path/to/model")
+            .llm(model_name_or_path="path/to/model")
             .training(group_size=8, groups_per_iteration=16, lr=1e-6)
         )
 
@@ -85,7 +85,7 @@ class GiGPOConfig(AlgorithmConfig):
         self.num_minibatches = 1
         self.max_tokens_per_micro_batch = 16_384
         # Model.
-        self.model: str | None = None
+        self.model_name_or_path: str | None = None
         self.dtype: Literal["float32", "bfloat16"] = "bfloat16"
         self.attention: Literal["sdpa", "flash_attention_2"] = "sdpa"
         self.gradient_checkpointing = False
@@ -228,7 +228,7 @@ class GiGPOConfig(AlgorithmConfig):
     def llm(
         self,
         *,
-        model: str = NotProvided,
+        model_name_or_path: str = NotProvided,
         dtype: Literal["float32", "bfloat16"] = NotProvided,
         attention: Literal["sdpa", "flash_attention_2"] = NotProvided,
         gradient_checkpointing: bool = NotProvided,
@@ -240,9 +240,10 @@ class GiGPOConfig(AlgorithmConfig):
         """Set the language model.
 
         Args:
-            model: A Hugging Face model folder or hub id, with tokenizer and chat
-                template.
-            dtype: Of weights, gradients and activations; reductions are in float32.
+            model_name_or_path: A Hugging Face model folder or hub id, with tokenizer
+                and chat template.
+            dtype: Of the engines' weights and the learner's matrix products; the
+                learner's own weights and all reductions are float32.
             attention: ``"sdpa"`` runs everywhere.
             gradient_checkpointing: Trade time for memory.
             max_prompt_tokens: History is shortened until a prompt fits.
@@ -369,24 +370,28 @@ class GiGPOConfig(AlgorithmConfig):
             env_timeout_s=self.env_timeout_s,
         )
 
+    def plan_settings(self, iteration: int) -> PlanSettings:
+        """How an iteration's rows become optimizer steps."""
+        return PlanSettings(
+            num_epochs=self.num_epochs,
+            num_minibatches=self.num_minibatches,
+            max_tokens_per_micro_batch=self.max_tokens_per_micro_batch,
+            loss_aggregation=self.loss_aggregation,
+            loss_constant=self.loss_constant,
+            seed=(self.seed or 0) + iteration,
+        )
+
     @property
     def llm_config(self) -> LLMConfig:
         """The settings of the model."""
         return LLMConfig(
-            model=self.model,
+            model_name_or_path=self.model_name_or_path,
             dtype=self.dtype,
             attention=self.attention,
             gradient_checkpointing=self.gradient_checkpointing,
             max_prompt_tokens=self.max_prompt_tokens,
             max_response_tokens=self.max_response_tokens,
             trust_remote_code=self.trust_remote_code,
-        )
-
-    @property
-    def inference_config(self) -> InferenceConfig:
-        """The settings of the engine actors."""
-        return InferenceConfig(
-            num_engines=self.num_engines,
         )
 
     @override(AlgorithmConfig)

@@ -99,10 +99,12 @@ class GiGPO(Algorithm):
                 credit.advantage,
                 train_length_stopped=config.train_length_stopped,
             )
-        log_tree(self.metrics, ("credit",), credit.summary())
+        log_tree(self.metrics, ("credit",), credit.summary().metrics())
         with self._timed("learner_update"):
             learner_results = self.learner_group.update(
-                training_data=GiGPOTrainingData(rows=rows),
+                training_data=GiGPOTrainingData(
+                    rows=rows, settings=config.plan_settings(self.iteration)
+                ),
                 timesteps={
                     NUM_ENV_STEPS_SAMPLED_LIFETIME: self.metrics.peek(
                         (ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME)

@@ -79,10 +79,10 @@ def _loss_problems(c: GiGPOConfig) -> Iterator[str]:
 
 
 def _model_problems(c: GiGPOConfig) -> Iterator[str]:
-    if not c.model:
+    if not c.model_name_or_path:
         yield (
-            "no model is set; use .llm(model=...) with a Hugging Face folder or id, or "
-            "make a small one by `rllib-gigpo warm-start`"
+            "no model is set; use .llm(model_name_or_path=...) with a Hugging Face "
+            "folder or hub id, or make a small one by `rllib-gigpo warm-start`"
         )
     for name in ("max_prompt_tokens", "max_response_tokens"):
         if getattr(c, name) < 1:

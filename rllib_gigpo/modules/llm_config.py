@@ -13,7 +13,6 @@ from rllib_gigpo.errors import ConfigError
 _DTYPES = {
     "float32": torch.float32,
     "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
 }
 
 
@@ -22,9 +21,10 @@ class LLMConfig:
     """The settings of a model; also what an RLModule gets as ``model_config``.
 
     Attributes:
-        model: A Hugging Face model folder, or a hub id.
-        dtype: ``"float32"``, ``"bfloat16"`` or ``"float16"``, of weights and
-            activations; log-softmax and entropy are in float32 always.
+        model_name_or_path: A Hugging Face model folder, or a hub id.
+        dtype: ``"float32"`` or ``"bfloat16"``, of the engines' weights and of the
+            learner's matrix products. The learner's own weights, log-softmax and
+            entropy are in float32 always.
         attention: ``"sdpa"``, or ``"flash_attention_2"`` where it is installed.
         gradient_checkpointing: Recompute activations in the backward pass.
         max_prompt_tokens: Longest prompt.
@@ -32,7 +32,7 @@ class LLMConfig:
         trust_remote_code: Run Python code that comes with the model.
     """
 
-    model: str
+    model_name_or_path: str
     dtype: str = "bfloat16"
     attention: Literal["sdpa", "flash_attention_2"] = "sdpa"
     gradient_checkpointing: bool = False

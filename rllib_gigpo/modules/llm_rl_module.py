@@ -7,6 +7,7 @@ tokens. Generation is the engines' business; weights reach them through
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -19,9 +20,10 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.utils.annotations import override
 from ray.rllib.utils.typing import StateDict
 
-from rllib_gigpo.learning.packing import PackedBatch
 from rllib_gigpo.modules.llm_config import LLMConfig
 from rllib_gigpo.modules.model_folder import load_model, load_tokenizer, save_model
+from rllib_gigpo.modules.packed_attention import PACKED_SDPA
+from rllib_gigpo.modules.packed_tokens import PackedTokens
 from rllib_gigpo.modules.token_logprobs import token_logprobs
 from rllib_gigpo.weight_sync.base import (
     checkpoint_weights,
@@ -29,10 +31,12 @@ from rllib_gigpo.weight_sync.base import (
     load_into_model,
 )
 
-PACKED_BATCH = "packed_batch"
+PACKED_TOKENS = "packed_tokens"
 TEMPERATURE = "temperature"
 LOGPROB = "logprob"
 ENTROPY = "entropy"
+
+_LEARNER_ATTENTION = {"sdpa": PACKED_SDPA, "flash_attention_2": "flash_attention_2"}
 
 _SAVED_AS = {"weights": "see the Hugging Face files beside this one"}
 
@@ -55,30 +59,46 @@ class LLMRLModule(TorchRLModule):
         """
         self.llm_config = LLMConfig.from_dict(self.model_config)
         self.tokenizer = load_tokenizer(self.llm_config)
-        self.model = load_model(self.llm_config)
+        # Master weights are float32 whatever the computation is in: a bfloat16 weight
+        # would round an update of 1e-6 away.
+        self.model = load_model(
+            self.llm_config,
+            dtype=torch.float32,
+            attention=_LEARNER_ATTENTION[self.llm_config.attention],
+        )
 
     @override(RLModule)
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Logprobs and entropies of the response tokens of one packed batch.
+        """Logprobs and entropies of the response tokens of one packed line.
 
         Args:
-            batch: ``{"packed_batch": PackedBatch, "temperature": float}``.
+            batch: ``{"packed_tokens": PackedTokens, "temperature": float}``.
             **kwargs: RLlib's, ignored.
 
         Returns:
-            ``{"logprob": float32 [N], "entropy": float32 [N]}`` in the batch's order.
+            ``{"logprob": float32 [N], "entropy": float32 [N]}`` in the line's order.
         """
-        packed: PackedBatch = batch[PACKED_BATCH]
-        logprob_N, entropy_N = token_logprobs(self.model, packed, batch[TEMPERATURE])
-        return {LOGPROB: logprob_N, ENTROPY: entropy_N}
+        packed: PackedTokens = batch[PACKED_TOKENS]
+        dtype = self.llm_config.torch_dtype
+        with torch.autocast(
+            packed.input_ids.device.type, dtype=dtype, enabled=dtype != torch.float32
+        ):
+            result = token_logprobs(self.model, packed, temperature=batch[TEMPERATURE])
+        return {LOGPROB: result.logprob, ENTROPY: result.entropy}
 
     @override(RLModule)
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return self._forward_train(batch, **kwargs)
 
     def export_weights(self) -> dict[str, torch.Tensor]:
-        """A snapshot for engines: CPU tensors, checkpoint names, tied heads once."""
-        return copy_to_cpu(checkpoint_weights(self.model))
+        """A snapshot for engines, in their dtype: checkpoint names, tied heads once."""
+        dtype = self.llm_config.torch_dtype
+        return copy_to_cpu(
+            {
+                name: tensor.to(dtype) if tensor.is_floating_point() else tensor
+                for name, tensor in checkpoint_weights(self.model).items()
+            }
+        )
 
     @override(TorchRLModule)
     def get_state(
@@ -89,12 +109,14 @@ class LLMRLModule(TorchRLModule):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> StateDict:
-        """The weights as CPU tensors of their own dtype.
+        """The master weights as CPU tensors.
 
         RLlib asks for ``inference_only`` states to broadcast them to runners; those are
         empty, since the engines get their weights another way.
         """
-        return {} if inference_only else self.export_weights()
+        if inference_only:
+            return {}
+        return copy_to_cpu(checkpoint_weights(self.model))
 
     @override(TorchRLModule)
     def set_state(self, state: StateDict) -> None:
@@ -147,8 +169,9 @@ class LLMRLModule(TorchRLModule):
             _, source = pyarrow.fs.FileSystem.from_uri(source)
         with tempfile.TemporaryDirectory() as local:
             pyarrow.fs.copy_files(source, local, source_filesystem=resolved)
-            saved = LLMConfig.from_dict(self.llm_config.to_dict() | {"model": local})
-            load_into_model(self.model, checkpoint_weights(load_model(saved)))
+            saved = dataclasses.replace(self.llm_config, model_name_or_path=local)
+            loaded = load_model(saved, dtype=torch.float32)
+            load_into_model(self.model, checkpoint_weights(loaded))
 
 
 def _file_system(

@@ -37,14 +37,25 @@ def check_model(config: LLMConfig) -> None:
         raise ModelFolderError(
             f"max_prompt_tokens={config.max_prompt_tokens} and max_response_tokens="
             f"{config.max_response_tokens} make {config.max_model_len} tokens, but "
-            f"model {config.model!r} has a context of {limit}; lower one of them"
+            f"{config.model_name_or_path!r} has a context of {limit}; lower one of them"
         )
 
 
-def load_model(config: LLMConfig) -> PreTrainedModel:
+def load_model(
+    config: LLMConfig,
+    *,
+    dtype: torch.dtype | None = None,
+    attention: str = "sdpa",
+) -> PreTrainedModel:
     """The model with its weights, on the CPU, every dropout set to 0.
 
     Dropout would make the logprobs of sampling and learning differ.
+
+    Args:
+        config: Which model.
+        dtype: Of the weights; that of ``config`` by default.
+        attention: A transformers attention implementation; the default one can
+            generate.
 
     Raises:
         ModelFolderError: There is no such model.
@@ -52,9 +63,10 @@ def load_model(config: LLMConfig) -> PreTrainedModel:
     model_config = _load_config(config)
     _switch_off_dropout(model_config)
     model = AutoModelForCausalLM.from_pretrained(
-        config.model,
+        config.model_name_or_path,
         config=model_config,
-        dtype=config.torch_dtype,
+        dtype=dtype or config.torch_dtype,
+        attn_implementation=attention,
         trust_remote_code=config.trust_remote_code,
     )
     if config.gradient_checkpointing:
@@ -68,25 +80,25 @@ def load_tokenizer(config: LLMConfig) -> PreTrainedTokenizerBase:
     Raises:
         ModelFolderError: It is missing or lacks one of them.
     """
-    _check_folder(config.model)
+    _check_folder(config.model_name_or_path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(
-            config.model, trust_remote_code=config.trust_remote_code
+            config.model_name_or_path, trust_remote_code=config.trust_remote_code
         )
     except (OSError, ValueError) as error:
         raise ModelFolderError(
-            f"model {config.model!r} has no tokenizer that transformers can load "
-            f"({error}); save one into the folder with tokenizer.save_pretrained"
+            f"{config.model_name_or_path!r} has no tokenizer that transformers can "
+            f"load ({error}); save one into the folder with tokenizer.save_pretrained"
         ) from error
     if not tokenizer.chat_template:
         raise ModelFolderError(
-            f"the tokenizer of {config.model!r} has no chat template; use an instruct "
-            "model, or set tokenizer.chat_template and save the tokenizer again"
+            f"the tokenizer of {config.model_name_or_path!r} has no chat template; use "
+            "an instruct model, or set tokenizer.chat_template and save it again"
         )
     if tokenizer.eos_token_id is None:
         raise ModelFolderError(
-            f"the tokenizer of {config.model!r} has no end-of-sequence token; set "
-            "tokenizer.eos_token and save the tokenizer again"
+            f"the tokenizer of {config.model_name_or_path!r} has no end-of-sequence "
+            "token; set tokenizer.eos_token and save the tokenizer again"
         )
     return tokenizer
 
@@ -97,7 +109,7 @@ def stop_token_ids(
     """The tokens that end a response: the tokenizer's and the generation config's."""
     ids = {tokenizer.eos_token_id}
     try:
-        generation = GenerationConfig.from_pretrained(config.model)
+        generation = GenerationConfig.from_pretrained(config.model_name_or_path)
     except OSError:
         # A folder need not have one; the tokenizer's end token is always there.
         return tuple(ids)
@@ -137,15 +149,15 @@ def _check_folder(model: str) -> None:
 
 
 def _load_config(config: LLMConfig) -> PreTrainedConfig:
-    _check_folder(config.model)
+    _check_folder(config.model_name_or_path)
     try:
         return AutoConfig.from_pretrained(
-            config.model, trust_remote_code=config.trust_remote_code
+            config.model_name_or_path, trust_remote_code=config.trust_remote_code
         )
     except (OSError, ValueError) as error:
         raise ModelFolderError(
-            f"model {config.model!r} cannot be loaded ({error}); name a Hugging Face "
-            "folder, or a hub id that is reachable"
+            f"model {config.model_name_or_path!r} cannot be loaded ({error}); name a "
+            "Hugging Face folder, or a hub id that is reachable"
         ) from error
 
 

@@ -1,0 +1,61 @@
+"""Weights through Ray's object store: written once by a learner, read on each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import ray
+from ray.rllib.core.learner.learner_group import LearnerGroup
+from ray.rllib.env.env_runner_group import EnvRunnerGroup
+
+from rllib_gigpo.errors import WeightSyncError
+from rllib_gigpo.learning.learner import GiGPOLearner
+
+T = TypeVar("T")
+
+
+def sync_weights(
+    learner_group: LearnerGroup, runners: EnvRunnerGroup, policy_version: int
+) -> None:
+    """Give every runner's engine the learner's present weights; returns when done.
+
+    Args:
+        learner_group: All learners hold the same weights; the first one sends.
+        runners: Each with an engine of its own.
+        policy_version: What to stamp on completions from now on.
+
+    Raises:
+        WeightSyncError: A runner did not take them.
+    """
+    if runners.local_env_runner is not None:
+        weights = _on_first_learner(learner_group, GiGPOLearner.export_weights)
+        runners.local_env_runner.load_weights(weights, policy_version)
+    ids = runners.healthy_env_runner_ids()
+    if not ids:
+        return
+    reference = _on_first_learner(learner_group, _put_weights)
+    taken = runners.foreach_env_runner(
+        "load_weights",
+        kwargs={"weights": reference, "policy_version": policy_version},
+        remote_worker_ids=ids,
+        local_env_runner=False,
+    )
+    if len(taken) < len(runners.healthy_env_runner_ids()):
+        raise WeightSyncError(
+            f"{len(ids) - len(taken)} of {len(ids)} env runners did not take the "
+            f"weights of policy version {policy_version}; see their logs"
+        )
+
+
+def _put_weights(learner: GiGPOLearner) -> ray.ObjectRef:
+    # From the learner's own process, so that they never pass through the driver.
+    return ray.put(learner.export_weights())
+
+
+def _on_first_learner(
+    learner_group: LearnerGroup, function: Callable[[GiGPOLearner], T]
+) -> T:
+    ids = None if learner_group.is_local else [0]
+    (result,) = learner_group.foreach_learner(function, remote_actor_ids=ids)
+    return result.get()
