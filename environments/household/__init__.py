@@ -1,0 +1,1 @@
+"""Generated houses: household tasks without any data, on the ALFWorld simulator."""
