@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from environments.alfworld.games import (
     SPLITS,
@@ -18,6 +18,9 @@ from environments.alfworld.house_env import Anchor, Game, HouseEnv
 from environments.alfworld.simulator import Simulator
 from environments.prompting import PromptTemplate
 from environments.tasks import Task, TaskSet
+
+if TYPE_CHECKING:
+    from environments.alfworld.textworld_game import TextWorldGame
 
 Backend: TypeAlias = Literal["native", "textworld"]
 _BACKENDS = ("native", "textworld")
@@ -71,6 +74,7 @@ class AlfworldEnv(HouseEnv):
             raise ValueError("give either one game or a folder of data, not both")
         self.backend = backend
         self.runs_inline = backend == "native"
+        self._textworld: TextWorldGame | None = None
         self._single_game: Path | None = None
         if game is not None:
             self._single_game = game_file(game).resolve()
@@ -96,9 +100,13 @@ class AlfworldEnv(HouseEnv):
         instruction = house.problem.instruction
         if self.backend == "native":
             return Simulator(house), instruction
-        from environments.alfworld.textworld_game import TextWorldGame
+        if self._textworld is None:
+            # Only here, so that TextWorld need not be there for the native engine.
+            from environments.alfworld.textworld_game import TextWorldGame
 
-        return TextWorldGame(path, Simulator(house)), instruction
+            self._textworld = TextWorldGame()
+        self._textworld.load(path, Simulator(house))
+        return self._textworld, instruction
 
     def _path_of(self, task_id: str) -> Path:
         if self._single_game is None:

@@ -65,7 +65,7 @@ def read_game(path: Path) -> Problem:
         return problem_of(problem_text, grammar)
     except GameFileError:
         raise
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise GameFileError(f"{path} is no ALFWorld game file: {error!r}") from error
 
 

@@ -13,21 +13,29 @@ from environments.alfworld.simulator import Simulator
 
 
 class TextWorldGame:
-    """One game played by TextWorld, with ALFWorld's naming of things.
+    """A game played by TextWorld, with ALFWorld's naming of things.
 
-    Args:
-        path: The game file.
-        simulator: Our simulator of the same game. It is played alongside and lends its
-            state key, which TextWorld has no counterpart of.
+    :meth:`load` comes first. Danger: each object keeps its own copy of the planner's
+    library in memory for good, so load game after game into one.
 
     Raises:
         ImportError: The extra is not installed; the message says how to get it.
     """
 
-    def __init__(self, path: Path, simulator: Simulator) -> None:
-        self._env = _start(path)
-        self._simulator = simulator
+    def __init__(self) -> None:
+        self._env = _program()
         self._state: Any = None
+
+    def load(self, path: Path, simulator: Simulator) -> None:
+        """Take up a game.
+
+        Args:
+            path: The game file.
+            simulator: Our simulator of the same game. It is played alongside and lends
+                its state key, which TextWorld has no counterpart of.
+        """
+        self._env.load(str(path))
+        self._simulator = simulator
 
     @property
     def won(self) -> bool:
@@ -55,14 +63,16 @@ class TextWorldGame:
         return self._simulator.state_key()
 
 
-def _start(path: Path) -> Any:
+def _program() -> Any:
     try:
-        import textworld
         from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+        from textworld import EnvInfos
+        from textworld.envs import PddlEnv
+
+        infos = EnvInfos(won=True, admissible_commands=True)
+        return AlfredDemangler(PddlEnv(infos))
     except ImportError as error:
         raise ImportError(
             f"the textworld backend needs the extra 'alfworld' ({error}): "
             f'get it by `pip install "rllib-gigpo[alfworld]"`'
         ) from error
-    infos = textworld.EnvInfos(won=True, admissible_commands=True)
-    return textworld.start(str(path), request_infos=infos, wrappers=[AlfredDemangler()])
