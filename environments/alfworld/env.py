@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from environments.alfworld.games import (
     SPLITS,
@@ -60,7 +61,7 @@ class AlfworldEnv(HouseEnv):
         max_episode_steps: int = 50,
         win_reward: float = 10.0,
         anchor: Anchor = "state",
-        prompt: PromptTemplate | None = None,
+        prompt: PromptTemplate | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
             max_episode_steps=max_episode_steps,

@@ -108,7 +108,7 @@ def game_of_task(folder: Path, task_id: str) -> Path:
     return path
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def house_of_game(path: Path) -> House:
     """The house of a game file, read once and shared by all episodes there.
 

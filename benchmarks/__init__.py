@@ -1,0 +1,1 @@
+"""Measurements, each against something run side by side."""
