@@ -1,0 +1,87 @@
+"""Settings: sections, refusals, presets, names."""
+
+import pytest
+from ray.tune.registry import get_trainable_cls
+
+from rllib_gigpo import GiGPO, GiGPOConfig
+from rllib_gigpo.algorithms import presets
+from rllib_gigpo.algorithms.registration import NAMES
+
+
+def config(**training: object) -> GiGPOConfig:
+    return (
+        GiGPOConfig()
+        .environment("Household-v0")
+        .llm(model_name_or_path="some/model")
+        .training(**training)
+    )
+
+
+def test_defaults_are_the_papers() -> None:
+    c = GiGPOConfig()
+    assert (c.group_size, c.groups_per_iteration, c.gamma, c.step_weight) == (
+        8,
+        16,
+        0.95,
+        1.0,
+    )
+    assert (c.lr, c.clip_low, c.clip_high, c.kl_coeff) == (1e-6, 0.2, 0.2, 0.01)
+    assert (c.max_prompt_tokens, c.max_response_tokens) == (2048, 512)
+
+
+def test_a_valid_configuration_passes() -> None:
+    config().validate()
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"group_size": 1}, "at least 2"),
+        ({"groups_per_iteration": 0}, "at least 1"),
+        ({"estimator": "gigop"}, "did you mean 'gigpo'"),
+        ({"loss_aggregation": "token_mean"}, "did you mean 'token-mean'"),
+        ({"loss_aggregation": "sequence-sum-constant"}, "loss_constant"),
+        ({"policy_ratio": "sequence"}, "clip_low=3e-4"),
+        ({"kl_estimator": "k1"}, "no gradient in expectation"),
+        ({"lr_schedule": "cosine"}, "lr_total_steps"),
+        ({"gamma": 1.5}, r"\[0, 1\]"),
+    ],
+)
+def test_impossible_settings_are_refused_with_advice(
+    training: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        config(**training).validate()
+
+
+def test_a_missing_model_is_refused_with_the_command_that_makes_one() -> None:
+    with pytest.raises(ValueError, match="rllib-gigpo warm-start"):
+        GiGPOConfig().environment("Household-v0").validate()
+
+
+def test_greedy_training_is_refused() -> None:
+    with pytest.raises(ValueError, match="sampled responses"):
+        config().inference(temperature=0.0).validate()
+
+
+def test_a_learner_with_two_gpus_is_refused() -> None:
+    with pytest.raises(ValueError, match="num_learners"):
+        config().learners(num_gpus_per_learner=2).validate()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_resolves_through_rllibs_registry(name: str) -> None:
+    algorithm = get_trainable_cls(name)
+    assert issubclass(algorithm, GiGPO)
+    default = algorithm.get_default_config()
+    assert default.algo_class is algorithm
+    default.llm(model_name_or_path="m").environment("Household-v0").validate()
+
+
+def test_presets_differ_where_their_papers_do() -> None:
+    assert presets.GRPOConfig().estimator == "grpo"
+    assert presets.RLOOConfig().normalize == "none"
+    assert presets.DAPOConfig().dynamic_sampling
+    assert presets.DrGRPOConfig().loss_aggregation == "sequence-sum-constant"
+    assert presets.GSPOConfig().policy_ratio == "sequence"
+    assert presets.ReinforcePlusPlusConfig().estimator == "reinforce_plus_plus"
