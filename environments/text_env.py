@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypedDict
 
 import gymnasium
 
+from environments.experts import ExpertPolicy
 from environments.prompting import PromptTemplate
 from environments.tasks import Task, TaskSet
 
@@ -88,6 +89,20 @@ class TextEnv(gymnasium.Env[str, str]):
         Any string is legal. What the environment does not understand, the empty string
         included, changes nothing, costs a step and is answered in words.
         """
+
+    def expert(self) -> ExpertPolicy:
+        """A scripted player of the episode that was just reset, if there is one.
+
+        It should know no more than an agent could have seen, or nothing can be learnt
+        by imitating it.
+
+        Raises:
+            NotImplementedError: This environment has none.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no expert; define expert() to warm-start a "
+            "model on it"
+        )
 
 
 def task_id_of(options: dict[str, Any] | None) -> str | None:

@@ -17,7 +17,6 @@ from environments.alfworld.games import (
 )
 from environments.alfworld.house_env import Anchor, Game, HouseEnv
 from environments.alfworld.simulator import Simulator
-from environments.prompting import PromptTemplate
 from environments.tasks import Task, TaskSet
 
 if TYPE_CHECKING:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import string
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 import gymnasium
 
+from environments.alfworld.expert import Expert
 from environments.alfworld.prompt import HouseholdPrompt
 from environments.alfworld.simulator import Simulator
 from environments.alfworld.wording import NOTHING_HAPPENS
@@ -17,6 +18,7 @@ from environments.tasks import Task
 from environments.text_env import StepInfo, TextEnv, task_id_of
 
 Anchor: TypeAlias = Literal["state", "observation"]
+PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
 _ANCHORS = ("state", "observation")
 _MAX_OBSERVATION = 16_384
 _MAX_ACTION = 256
@@ -57,7 +59,8 @@ class HouseEnv(TextEnv):
         anchor: What ``info["state_key"]`` is: ``"state"``, the full hidden state, or
             ``"observation"``, the bare text of the observation as in the published
             experiments, which takes different states for one.
-        prompt: How the environment speaks to a model.
+        prompt: How the environment speaks to a model: a template, or the settings of
+            a :class:`HouseholdPrompt`, e.g. ``{"style": "compact"}``.
 
     Raises:
         ValueError: A setting is out of range.
@@ -69,7 +72,7 @@ class HouseEnv(TextEnv):
         max_episode_steps: int = 50,
         win_reward: float = 10.0,
         anchor: Anchor = "state",
-        prompt: PromptTemplate | None = None,
+        prompt: PromptSetting = None,
     ) -> None:
         if max_episode_steps < 1:
             raise ValueError(f"max_episode_steps={max_episode_steps} is less than 1")
@@ -78,7 +81,7 @@ class HouseEnv(TextEnv):
         self.max_episode_steps = max_episode_steps
         self.win_reward = win_reward
         self.anchor = anchor
-        self.prompt = HouseholdPrompt() if prompt is None else prompt
+        self.prompt = _template(prompt)
         self.observation_space = gymnasium.spaces.Text(
             _MAX_OBSERVATION, charset=string.printable
         )
@@ -116,6 +119,10 @@ class HouseEnv(TextEnv):
         if not isinstance(self._game, Simulator):
             raise TypeError("only the native backend has a simulator")
         return self._game
+
+    def expert(self) -> Expert:
+        """An expert that searches, knowing only what was seen in this episode."""
+        return Expert(self, explores=True)
 
     def reset(  # type: ignore[override]  # a TypedDict is no dict[str, Any] to mypy
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -163,3 +170,11 @@ class HouseEnv(TextEnv):
             success=game.won,
             figures={"num_rejected": float(self._num_rejected)},
         )
+
+
+def _template(prompt: PromptSetting) -> PromptTemplate:
+    if prompt is None:
+        return HouseholdPrompt()
+    if isinstance(prompt, Mapping):
+        return HouseholdPrompt(**prompt)
+    return prompt

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from environments.alfworld.house import House
 from environments.alfworld.problem import Problem, TaskType
 from environments.household.generator import SIZES, generate_problem
 from environments.tasks import Task, TaskSet
@@ -58,8 +59,17 @@ def house_tasks(
 
 
 @lru_cache(maxsize=512)
-def problem_of_task(task_id: str) -> Problem:
+def house_of_task(task_id: str) -> House:
     """The house of a task; kept, since the episodes of a group share it.
+
+    Raises:
+        ValueError: The id is none of a generated house.
+    """
+    return House(problem_of_task(task_id))
+
+
+def problem_of_task(task_id: str) -> Problem:
+    """The problem of a task, made anew.
 
     Raises:
         ValueError: The id is none of a generated house.

@@ -1,0 +1,30 @@
+"""The environments by name, for ``gymnasium.make`` and RLlib's ``.environment(...)``.
+
+Entry points are strings, so registering imports no environment. RLlib passes its
+``env_config`` on to ``gymnasium.make`` as keyword arguments.
+"""
+
+from __future__ import annotations
+
+import gymnasium
+
+ENTRY_POINTS = {
+    "ALFWorld-v0": "environments.alfworld.env:AlfworldEnv",
+    "Household-v0": "environments.household.env:HouseholdEnv",
+}
+
+
+def register_environments() -> None:
+    """Make every environment known to Gymnasium. Idempotent.
+
+    Gymnasium's own run-time checker is left off: its warnings about what our info
+    holds are wrong, and :func:`environments.checker.check_text_env` says more.
+    """
+    for name, entry_point in ENTRY_POINTS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                id=name,
+                entry_point=entry_point,
+                disable_env_checker=True,
+                order_enforce=False,
+            )
