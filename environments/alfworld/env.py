@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from environments.alfworld.games import (
     SPLITS,
@@ -15,7 +14,7 @@ from environments.alfworld.games import (
     house_of_game,
     list_games,
 )
-from environments.alfworld.house_env import Anchor, Game, HouseEnv
+from environments.alfworld.house_env import Anchor, Game, HouseEnv, PromptSetting
 from environments.alfworld.simulator import Simulator
 from environments.tasks import Task, TaskSet
 
@@ -60,7 +59,7 @@ class AlfworldEnv(HouseEnv):
         max_episode_steps: int = 50,
         win_reward: float = 10.0,
         anchor: Anchor = "state",
-        prompt: PromptTemplate | Mapping[str, Any] | None = None,
+        prompt: PromptSetting = None,
     ) -> None:
         super().__init__(
             max_episode_steps=max_episode_steps,
