@@ -1,0 +1,188 @@
+"""Fine-tuning on demonstrations: the response tokens train, the prompt tokens do not.
+
+Stops at a number of optimizer steps, or earlier at a check of the caller's.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedModel
+
+from rllib_gigpo.modules.packed_attention import PACKED_SDPA
+from rllib_gigpo.modules.packed_tokens import PackedTokens, pack_tokens
+from rllib_gigpo.modules.token_logprobs import token_logprobs
+from rllib_gigpo.warm_start.demonstrations import DemonstrationRows
+
+logger = logging.getLogger(__name__)
+
+_WINDOW = 16
+"""Batches whose rows are sorted by length together, so that a batch is nearly even."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSettings:
+    """How to fine-tune.
+
+    Attributes:
+        max_steps: Most optimizer steps; the learning rate falls to a tenth by then.
+        tokens_per_step: Prompt and response tokens per optimizer step, about.
+        lr: Highest learning rate of AdamW.
+        warmup_steps: Optimizer steps until then.
+        weight_decay: Of AdamW.
+        grad_clip: Largest norm of a gradient.
+        check_every: Optimizer steps between checks.
+    """
+
+    max_steps: int
+    tokens_per_step: int = 4096
+    lr: float = 3e-3
+    warmup_steps: int = 40
+    weight_decay: float = 0.01
+    grad_clip: float = 1.0
+    check_every: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitResult:
+    """What a fit came to.
+
+    Attributes:
+        num_steps: Optimizer steps taken.
+        num_tokens: Prompt and response tokens seen.
+        loss: Mean negative logprob of a response token over the last 20 steps, nats.
+        seconds: Wall time, checks excluded.
+    """
+
+    num_steps: int
+    num_tokens: int
+    loss: float
+    seconds: float
+
+
+def fit(
+    model: PreTrainedModel,
+    rows: DemonstrationRows,
+    settings: FitSettings,
+    *,
+    seed: int,
+    is_enough: Callable[[int], bool] = lambda num_steps: False,
+) -> FitResult:
+    """Train ``model`` in place to predict the responses.
+
+    Args:
+        model: A causal LM in float32, without dropout; trained and left in train mode.
+        rows: The demonstrations; gone through again and again in new orders.
+        settings: How.
+        seed: Of the order of the rows.
+        is_enough: Called with the number of optimizer steps taken every
+            ``check_every`` steps; true ends the fit.
+    """
+    model.set_attn_implementation(PACKED_SDPA)
+    model.train()
+    optimizer = _optimizer(model, settings)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(settings))
+    batches = _batches(rows, settings.tokens_per_step, np.random.default_rng(seed))
+    losses: list[float] = []
+    num_tokens = 0
+    seconds = 0.0
+    for num_steps in range(1, settings.max_steps + 1):
+        start = time.perf_counter()
+        batch = next(batches)
+        losses.append(_take_step(model, optimizer, batch, settings.grad_clip))
+        schedule.step()
+        num_tokens += batch.input_ids.numel()
+        seconds += time.perf_counter() - start
+        if num_steps % settings.check_every == 0:
+            logger.info(
+                "step %d: loss %.3f, %.0f tokens/s",
+                num_steps,
+                np.mean(losses[-20:]),
+                num_tokens / seconds,
+            )
+            if is_enough(num_steps):
+                break
+    return FitResult(
+        num_steps=len(losses),
+        num_tokens=num_tokens,
+        loss=float(np.mean(losses[-20:])),
+        seconds=seconds,
+    )
+
+
+def _optimizer(model: PreTrainedModel, settings: FitSettings) -> torch.optim.AdamW:
+    """Matrices decay, vectors (norms and biases) do not."""
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    vectors = [p for p in model.parameters() if p.ndim <= 1]
+    return torch.optim.AdamW(
+        [
+            {"params": matrices, "weight_decay": settings.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ],
+        lr=settings.lr,
+        betas=(0.9, 0.98),
+    )
+
+
+def _schedule(settings: FitSettings) -> Callable[[int], float]:
+    """Linear warm-up, then linear decay to a tenth."""
+
+    def factor(step: int) -> float:
+        warm = (step + 1) / max(settings.warmup_steps, 1)
+        return min(warm, 1 - 0.9 * step / settings.max_steps)
+
+    return factor
+
+
+def _take_step(
+    model: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+    batch: PackedTokens,
+    grad_clip: float,
+) -> float:
+    """One optimizer step on the mean over the batch's response tokens; the loss."""
+    loss = -token_logprobs(model, batch, temperature=1.0).logprob.mean()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), grad_clip)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
+def _batches(
+    rows: DemonstrationRows, num_tokens: int, rng: np.random.Generator
+) -> Iterator[PackedTokens]:
+    """Packed batches without end, each row once an epoch."""
+    length_R = np.array(
+        [
+            len(prompt) + len(response)
+            for prompt, response in zip(rows.prompt_ids, rows.response_ids, strict=True)
+        ]
+    )
+    while True:
+        for batch in _epoch(length_R, num_tokens, rng):
+            yield pack_tokens(
+                [rows.prompt_ids[row] for row in batch],
+                [rows.response_ids[row] for row in batch],
+            )
+
+
+def _epoch(
+    length_R: NDArray[np.int64], num_tokens: int, rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """All rows, cut into batches of about ``num_tokens``, longest row first in each."""
+    order = rng.permutation(len(length_R))
+    window_of = np.cumsum(length_R[order]) // (num_tokens * _WINDOW)
+    batches: list[NDArray[np.int64]] = []
+    for window in np.unique(window_of):
+        members = order[window_of == window]
+        members = members[np.argsort(-length_R[members], kind="stable")]
+        batch_of = (np.cumsum(length_R[members]) - 1) // num_tokens
+        batches += [members[batch_of == number] for number in np.unique(batch_of)]
+    return [batches[number] for number in rng.permutation(len(batches))]
