@@ -13,3 +13,11 @@ class MissingDataError(EnvironmentsError, FileNotFoundError):
 
 class GameFileError(EnvironmentsError, ValueError):
     """A game file that cannot be played, with the reason and the file's name."""
+
+
+class DataFileError(EnvironmentsError, ValueError):
+    """A data file that cannot be read, with the reason and the file's name."""
+
+
+class RetrievalError(EnvironmentsError, RuntimeError):
+    """A retrieval server that does not answer, or not as it should."""

@@ -19,7 +19,6 @@ Thought: TypeAlias = Literal["required", "optional"]
 
 PARSER_VERSIONS: dict[Parsing, str] = {"strict": "strict-1", "official": "official-1"}
 
-_TAG = re.compile(r"<(/?)(think|action)>", re.IGNORECASE)
 _IDEOGRAPH = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -91,10 +90,7 @@ def parse_strict(
     listed but for its case takes the list's spelling. A text that breaks the rules
     gives the empty action.
     """
-    tags = [
-        _Tag(bool(m[1]), m[2].lower(), m.start(), m.end()) for m in _TAG.finditer(text)
-    ]
-    outside, reason = _tags_after_thought(tags, thought)
+    outside, reason = tags_after_thought(find_tags(text, ("action",)), thought)
     if reason is None:
         reason = _action_fault(outside)
     if reason is not None:
@@ -150,7 +146,7 @@ def parse_official(
     )
 
 
-class _Tag(NamedTuple):
+class Tag(NamedTuple):
     """A think or action tag and the span of text that it covers."""
 
     is_closing: bool
@@ -159,10 +155,19 @@ class _Tag(NamedTuple):
     end: int
 
 
-def _tags_after_thought(
-    tags: list[_Tag], thought: Thought
-) -> tuple[list[_Tag], InvalidReason | None]:
-    """The action tags outside the thought, or what is wrong with the thought."""
+def find_tags(text: str, names: Sequence[str]) -> list[Tag]:
+    """The think tags of a text and those of the other names, in any case, in order."""
+    pattern = re.compile(rf"<(/?)(think|{'|'.join(names)})>", re.IGNORECASE)
+    return [
+        Tag(bool(m[1]), m[2].lower(), m.start(), m.end())
+        for m in pattern.finditer(text)
+    ]
+
+
+def tags_after_thought(
+    tags: list[Tag], thought: Thought
+) -> tuple[list[Tag], InvalidReason | None]:
+    """The other tags outside the thought, or what is wrong with the thought."""
     thinks = [i for i, tag in enumerate(tags) if tag.name == "think"]
     if not thinks:
         reason = InvalidReason.NO_THOUGHT if thought == "required" else None
@@ -177,7 +182,7 @@ def _tags_after_thought(
     return tags[thinks[1] + 1 :], None
 
 
-def _action_fault(tags: list[_Tag]) -> InvalidReason | None:
+def _action_fault(tags: list[Tag]) -> InvalidReason | None:
     kinds = [tag.is_closing for tag in tags]
     if not kinds:
         return InvalidReason.NO_ACTION
