@@ -8,7 +8,7 @@ encoded again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -121,3 +121,30 @@ class Engine(Protocol):
     def close(self) -> None:
         """Stop, and free what is held. Idempotent."""
         ...
+
+
+def check_request(
+    request: GenerationRequest, max_model_len: int, ids_in_flight: Container[str]
+) -> None:
+    """Refuse a request that no engine could complete.
+
+    Raises:
+        ValueError: The prompt leaves no room for a token, no token is asked for, or the
+            id is in use.
+    """
+    num_prompt = len(request.prompt_ids)
+    if not 1 <= num_prompt < max_model_len:
+        raise ValueError(
+            f"request {request.request_id!r} has {num_prompt} prompt tokens; "
+            f"between 1 and {max_model_len - 1} fit max_model_len={max_model_len}"
+        )
+    if request.sampling.max_tokens < 1:
+        raise ValueError(
+            f"request {request.request_id!r} has max_tokens="
+            f"{request.sampling.max_tokens}; ask for at least 1"
+        )
+    if request.request_id in ids_in_flight:
+        raise ValueError(
+            f"request id {request.request_id!r} is already in flight; "
+            "ids must be unique within a run"
+        )

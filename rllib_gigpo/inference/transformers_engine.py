@@ -18,7 +18,11 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from rllib_gigpo.errors import EngineError, WeightSyncError
-from rllib_gigpo.inference.engine import Completion, GenerationRequest
+from rllib_gigpo.inference.engine import (
+    Completion,
+    GenerationRequest,
+    check_request,
+)
 from rllib_gigpo.inference.slot_decoder import SlotDecoder
 from rllib_gigpo.weight_sync.base import load_into_model
 
@@ -111,7 +115,9 @@ class TransformersEngine:
             ValueError: The prompt leaves no room for a token, or the id is in use.
             EngineError: The engine is closed, or failed while it ran.
         """
-        self._check(request)
+        if self._is_closed:
+            raise EngineError("the engine is closed; start another one")
+        check_request(request, self.max_model_len, self._futures)
         future = asyncio.get_running_loop().create_future()
         self._futures[request.request_id] = future
         self._waiting.append(request)
@@ -150,27 +156,6 @@ class TransformersEngine:
             self._driver = None
         self._fail_all(EngineError("the engine was closed"))
         self._decoder.reset()
-
-    def _check(self, request: GenerationRequest) -> None:
-        if self._is_closed:
-            raise EngineError("the engine is closed; start another one")
-        num_prompt = len(request.prompt_ids)
-        if not 1 <= num_prompt < self.max_model_len:
-            raise ValueError(
-                f"request {request.request_id!r} has {num_prompt} prompt tokens; "
-                f"between 1 and {self.max_model_len - 1} fit max_model_len="
-                f"{self.max_model_len}"
-            )
-        if request.sampling.max_tokens < 1:
-            raise ValueError(
-                f"request {request.request_id!r} has max_tokens="
-                f"{request.sampling.max_tokens}; ask for at least 1"
-            )
-        if request.request_id in self._futures:
-            raise ValueError(
-                f"request id {request.request_id!r} is already in flight; "
-                "ids must be unique within a run"
-            )
 
     def _start_driver(self) -> None:
         self._driver = asyncio.get_running_loop().create_task(self._drive())

@@ -20,6 +20,7 @@ from transformers import (
 
 from rllib_gigpo.errors import ModelFolderError
 from rllib_gigpo.modules.llm_config import LLMConfig
+from rllib_gigpo.weight_sync.base import checkpoint_weights
 
 
 def check_model(config: LLMConfig) -> None:
@@ -116,6 +117,21 @@ def stop_token_ids(
     extra = generation.eos_token_id
     ids.update([extra] if isinstance(extra, int) else extra or [])
     return tuple(sorted(ids))
+
+
+def checkpoint_shapes(
+    model_name_or_path: str, *, trust_remote_code: bool = False
+) -> dict[str, torch.Size]:
+    """Shapes of a model's weights by checkpoint name, without loading them."""
+    config = LLMConfig(
+        model_name_or_path=model_name_or_path, trust_remote_code=trust_remote_code
+    )
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(
+            _load_config(config), trust_remote_code=trust_remote_code
+        )
+    weights = checkpoint_weights(model)
+    return {name: tensor.shape for name, tensor in weights.items()}
 
 
 def save_model(
