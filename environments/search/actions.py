@@ -22,8 +22,8 @@ from environments.prompting import ParsedAction
 
 ActionKind: TypeAlias = Literal["search", "answer"]
 _KINDS: tuple[ActionKind, ...] = ("search", "answer")
-_BLOCKS = {
-    kind: re.compile(rf"<{kind}>(.*?)</{kind}>", re.IGNORECASE | re.DOTALL)
+_TAGS = {
+    kind: (re.compile(f"<{kind}>", re.I), re.compile(f"</{kind}>", re.I))
     for kind in _KINDS
 }
 
@@ -46,10 +46,12 @@ class SearchAction:
 
 def read_action(text: str) -> SearchAction | None:
     """The first complete search block, else the first complete answer block, if any."""
-    for kind in _KINDS:
-        # Finding the closing tag first keeps the time linear in the text's length.
-        if f"</{kind}>" in text.lower() and (block := _BLOCKS[kind].search(text)):
-            return SearchAction(kind=kind, text=block[1].strip())
+    for kind, (opening_tag, closing_tag) in _TAGS.items():
+        opening = opening_tag.search(text)
+        closing = opening and closing_tag.search(text, opening.end())
+        if opening and closing:
+            inner = text[opening.end() : closing.start()].strip()
+            return SearchAction(kind=kind, text=inner)
     return None
 
 

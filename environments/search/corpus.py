@@ -12,10 +12,10 @@ import gzip
 import json
 import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, overload
+from typing import IO, Any, cast, overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,12 +23,6 @@ import pyarrow.parquet as pq
 from environments.errors import DataFileError, MissingDataError
 
 _SCHEMA = pa.schema([("id", pa.large_string()), ("contents", pa.large_string())])
-_OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {
-    ".jsonl": lambda path: path.open("rb"),
-    ".gz": lambda path: gzip.open(path, "rb"),
-    ".bz2": lambda path: bz2.open(path, "rb"),
-    ".xz": lambda path: lzma.open(path, "rb"),
-}
 FILE_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".parquet")
 
 
@@ -141,10 +135,22 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         for batch in pq.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
         return
-    with _OPENERS[path.suffix](path) as lines:
+    with _open(path) as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield _json_object(line, f"{path}:{number}")
+
+
+def _open(path: Path) -> IO[bytes]:
+    """A plain or compressed file for reading; the caller closes it."""
+    match path.suffix:
+        case ".gz":
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        case ".bz2":
+            return bz2.open(path, "rb")
+        case ".xz":
+            return lzma.open(path, "rb")
+    return path.open("rb")
 
 
 def _json_object(line: bytes, place: str) -> dict[str, Any]:
