@@ -11,6 +11,8 @@ import gymnasium
 ENTRY_POINTS = {
     "ALFWorld-v0": "environments.alfworld.env:AlfworldEnv",
     "Household-v0": "environments.household.env:HouseholdEnv",
+    "SearchQA-v0": "environments.search.env:SearchQAEnv",
+    "Sokoban-v0": "environments.sokoban.env:SokobanEnv",
 }
 
 

@@ -1,0 +1,1 @@
+"""Sokoban in text: push the boxes onto the targets."""
