@@ -21,3 +21,7 @@ class DataFileError(EnvironmentsError, ValueError):
 
 class RetrievalError(EnvironmentsError, RuntimeError):
     """A retrieval server that does not answer, or not as it should."""
+
+
+class CatalogError(EnvironmentsError, ValueError):
+    """A product file that cannot be read, with the row and the reason."""

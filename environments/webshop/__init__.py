@@ -1,0 +1,1 @@
+"""WebShop: shopping by an instruction, the whole site in this process."""
