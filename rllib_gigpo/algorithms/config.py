@@ -6,7 +6,6 @@ what cannot work with a sentence that says what to do.
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any, Literal, Self
 
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig, NotProvided
@@ -104,6 +103,9 @@ class GiGPOConfig(AlgorithmConfig):
         self.gpu_memory_utilization = 0.6
         self.engine_kwargs: dict[str, Any] = {}
         self.verify_weights = False
+        self.max_num_engine_restarts = 10
+        self.engine_start_timeout_s = 600.0
+        self.engine_stall_timeout_s = 300.0
         self.engine_actor_names: tuple[str, ...] = ()
         # Rollout.
         self.num_envs_per_env_runner = 128
@@ -267,6 +269,9 @@ class GiGPOConfig(AlgorithmConfig):
         gpu_memory_utilization: float = NotProvided,
         engine_kwargs: dict[str, Any] = NotProvided,
         verify_weights: bool = NotProvided,
+        max_num_engine_restarts: int = NotProvided,
+        engine_start_timeout_s: float = NotProvided,
+        engine_stall_timeout_s: float = NotProvided,
     ) -> Self:
         """Set what generates.
 
@@ -282,6 +287,11 @@ class GiGPOConfig(AlgorithmConfig):
             gpu_memory_utilization: Share of a GPU's memory an engine takes.
             engine_kwargs: Passed to vLLM's ``EngineArgs`` as they are.
             verify_weights: Compare checksums after each weight sync.
+            max_num_engine_restarts: Engines that die are replaced so often over the
+                whole run before it stops.
+            engine_start_timeout_s: Longest time an engine may take to start.
+            engine_stall_timeout_s: An engine that decodes nothing for so long is
+                replaced.
         """
         _set_provided(self, locals())
         return self
@@ -344,7 +354,7 @@ class GiGPOConfig(AlgorithmConfig):
         """The engine that ``engine="auto"`` stands for on this machine."""
         if self.engine != "auto":
             return self.engine
-        return "vllm" if importlib.util.find_spec("vllm") else "transformers"
+        return "transformers"
 
     @property
     def credit_config(self) -> CreditConfig:

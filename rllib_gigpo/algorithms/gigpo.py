@@ -38,10 +38,13 @@ from ray.rllib.utils.metrics import (
     TIMERS,
 )
 from ray.rllib.utils.typing import ResultDict, StateDict
+from ray.tune import PlacementGroupFactory
 
 from environments.tasks import TaskSet
 from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
+from rllib_gigpo.algorithms.engines import start_engines
 from rllib_gigpo.algorithms.metrics import log_tree
+from rllib_gigpo.algorithms.resources import add_engine_bundles
 from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
 from rllib_gigpo.checkpoints import save_atomically
 from rllib_gigpo.credit import assign_credit
@@ -53,7 +56,7 @@ from rllib_gigpo.rollout.sampling_metrics import sampling_metrics
 from rllib_gigpo.rollout.task_sampling import TaskSampler
 from rllib_gigpo.rollout.to_step_table import to_step_table
 from rllib_gigpo.rollout.to_training_rows import to_training_rows
-from rllib_gigpo.weight_sync.object_store import sync_weights
+from rllib_gigpo.weight_sync.object_store import put_weights, sync_weights
 
 _STATE_KEY = "gigpo"
 
@@ -79,8 +82,18 @@ class GiGPO(Algorithm):
         self.last_evaluation: Rollout | None = None
         check_model(config.llm_config)
         self._list_tasks(config)
-        super().setup(config)
-        self._sync_weights()
+        self.engine_group = start_engines(config)
+        try:
+            if self.engine_group is not None:
+                self.config = self.config.copy(copy_frozen=False)
+                self.config.engine_actor_names = self.engine_group.actor_names
+                self.config.freeze()
+            super().setup(self.config)
+            self._sync_weights()
+        except BaseException:
+            # Nobody calls `cleanup` on what was never built.
+            self._stop_engines()
+            raise
 
     @override(Algorithm)
     def training_step(self) -> None:
@@ -131,6 +144,9 @@ class GiGPO(Algorithm):
                 config.max_dynamic_sampling_rounds if config.dynamic_sampling else 0
             ),
         )
+        if self.engine_group is not None:
+            self.engine_group.check()
+            log_tree(self.metrics, ("engines",), self.engine_group.metrics())
         check_failures(rollout, config.max_failed_episode_fraction)
         results = sampling_metrics(
             rollout.episodes, rollout.failures, time.perf_counter() - start
@@ -147,6 +163,11 @@ class GiGPO(Algorithm):
         return rollout
 
     def _sync_weights(self) -> None:
+        if self.engine_group is not None:
+            self.engine_group.load_weights(
+                put_weights(self.learner_group), self.policy_version
+            )
+            return
         sync_weights(self.learner_group, self.env_runner_group, self.policy_version)
         if self.eval_env_runner_group is not None:
             sync_weights(
@@ -222,6 +243,26 @@ class GiGPO(Algorithm):
         if restored:
             self._sync_weights()
         return restored
+
+    @override(Algorithm)
+    def cleanup(self) -> None:
+        """Stop everything that was started, the engines last."""
+        super().cleanup()
+        self._stop_engines()
+
+    def _stop_engines(self) -> None:
+        if self.engine_group is not None:
+            self.engine_group.shutdown()
+            self.engine_group = None
+
+    @classmethod
+    @override(Algorithm)
+    def default_resource_request(cls, config: Any) -> PlacementGroupFactory:
+        """RLlib's bundles, then one for each engine."""
+        request = super().default_resource_request(config)
+        return add_engine_bundles(
+            request, cls.get_default_config().update_from_dict(config)
+        )
 
     @classmethod
     @override(Algorithm)

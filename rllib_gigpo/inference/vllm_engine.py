@@ -99,6 +99,15 @@ class VLLMEngine:
         """Since the last step ended; 0 with nothing to do."""
         return time.monotonic() - self._last_step if self._futures else 0.0
 
+    def check(self) -> None:
+        """Check that a request would be taken.
+
+        Raises:
+            EngineError: vLLM failed, or its last load of weights did; or it is closed.
+        """
+        if self._broken is not None:
+            raise self._broken
+
     async def generate(self, request: GenerationRequest) -> Completion:
         """Complete one prompt; cancelling the caller gives the request up.
 
@@ -106,8 +115,7 @@ class VLLMEngine:
             ValueError: The prompt leaves no room for a token, or the id is in use.
             EngineError: The engine is closed, or failed while it ran.
         """
-        if self._broken is not None:
-            raise self._broken
+        self.check()
         check_request(request, self.settings.max_model_len, self._futures)
         future: Future[Completion] = Future()
         if not self._futures:
@@ -137,8 +145,7 @@ class VLLMEngine:
                 f"{next(iter(self._futures))!r}); await them before load_weights"
             )
         check_coverage(self._expected_shapes, weights)
-        self._call(lambda: self._reload(weights))
-        self._policy_version = policy_version
+        self._call(lambda: self._reload(weights, policy_version))
 
     def weight_digests(self) -> dict[str, str]:
         """A digest of each tensor as vLLM holds it, fused and maybe repacked."""
@@ -224,6 +231,9 @@ class VLLMEngine:
     def _add(self, request: GenerationRequest) -> None:
         from vllm.inputs.engine import tokens_input
 
+        if self._broken is not None:  # By a load that was under way.
+            self._futures.pop(request.request_id).set_exception(self._broken)
+            return
         prompt = tokens_input(
             request.prompt_ids.tolist(), cache_salt=f"policy-{self._policy_version}"
         )
@@ -246,25 +256,24 @@ class VLLMEngine:
             )
         )
 
-    def _reload(self, weights: Mapping[str, torch.Tensor]) -> None:
-        # Danger: after a failed load vLLM's layers are empty.
-        self._broken = EngineError(
-            "the engine holds no usable weights: its last load_weights failed"
-        )
+    def _reload(self, weights: Mapping[str, torch.Tensor], policy_version: int) -> None:
         try:
             if self.settings.tensor_parallel_size == 1:
                 self._llm.collective_rpc("reload_from_tensors", args=(weights,))
             else:
                 self._reload_in_workers(weights)
+            if not self._llm.reset_prefix_cache():
+                raise RuntimeError("the prefix cache still has blocks in use")
         except Exception as error:
+            # Danger: after a failed load vLLM's layers may be empty.
+            self._broken = EngineError(
+                "the engine holds no usable weights: its last load_weights failed"
+            )
             raise WeightSyncError(
                 f"vLLM did not take the weights: {type(error).__name__}: {error}"
             ) from error
-        if not self._llm.reset_prefix_cache():
-            raise WeightSyncError(
-                "vLLM did not empty its prefix cache: blocks are still in use"
-            )
         self._broken = None
+        self._policy_version = policy_version
 
     def _reload_in_workers(self, weights: Mapping[str, torch.Tensor]) -> None:
         folder = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None

@@ -80,7 +80,9 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
     @override(EnvRunner)
     def make_module(self) -> None:
         """The engine and the prompt renderer that goes with its model."""
-        self.engine, self._renderer = make_engine(self.config)
+        self.engine, self._renderer = make_engine(
+            self.config, runner_index=self.worker_index or 0
+        )
 
     def play(self, specs: Sequence[GroupSpec]) -> PlayedGroups:
         """Play these groups to their end.

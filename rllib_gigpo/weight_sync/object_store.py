@@ -34,7 +34,7 @@ def sync_weights(
     ids = runners.healthy_env_runner_ids()
     if not ids:
         return
-    reference = _on_first_learner(learner_group, _put_weights)
+    reference = put_weights(learner_group)
     taken = runners.foreach_env_runner(
         "load_weights",
         kwargs={"weights": reference, "policy_version": policy_version},
@@ -48,9 +48,12 @@ def sync_weights(
         )
 
 
-def _put_weights(learner: GiGPOLearner) -> ray.ObjectRef:
+def put_weights(learner_group: LearnerGroup) -> ray.ObjectRef:
+    """The learner's present weights in the object store: one copy a node."""
     # From the learner's own process, so that they never pass through the driver.
-    return ray.put(learner.export_weights())
+    return _on_first_learner(
+        learner_group, lambda learner: ray.put(learner.export_weights())
+    )
 
 
 def _on_first_learner(

@@ -1,0 +1,51 @@
+"""From a configuration to the engine actors of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rllib_gigpo.algorithms.resources import engine_resources
+from rllib_gigpo.inference.vllm_settings import VLLMSettings
+
+if TYPE_CHECKING:
+    from rllib_gigpo.algorithms.config import GiGPOConfig
+    from rllib_gigpo.inference.engine_group import EngineGroup
+
+
+def start_engines(config: GiGPOConfig) -> EngineGroup | None:
+    """The engine actors, ready; None if runners generate by themselves.
+
+    Danger: call it before RLlib starts its own actors. Learners are pinned to no
+    bundle, and one that sits in an engine's bundle makes the trial wait for ever.
+
+    Raises:
+        EngineError: They did not start.
+    """
+    if config.resolved_engine != "vllm":
+        return None
+    # Engine actors import vLLM; runs without them need not have it.
+    from rllib_gigpo.inference.engine_group import EngineGroup
+
+    return EngineGroup(
+        vllm_settings(config),
+        num_engines=config.num_engines,
+        resources=engine_resources(config),
+        max_num_restarts=config.max_num_engine_restarts,
+        start_timeout_s=config.engine_start_timeout_s,
+        stall_timeout_s=config.engine_stall_timeout_s,
+    )
+
+
+def vllm_settings(config: GiGPOConfig) -> VLLMSettings:
+    """The settings of one engine."""
+    llm = config.llm_config
+    return VLLMSettings(
+        model=llm.model_name_or_path,
+        dtype=llm.dtype,
+        max_model_len=llm.max_model_len,
+        max_batch_size=config.max_batch_size,
+        tensor_parallel_size=config.tensor_parallel_size,
+        gpu_memory_utilization=config.gpu_memory_utilization,
+        trust_remote_code=llm.trust_remote_code,
+        engine_kwargs=config.engine_kwargs,
+    )
