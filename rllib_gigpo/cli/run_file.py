@@ -1,4 +1,8 @@
-"""The file that ``rllib train file`` runs: a module with ``config`` and ``stop``."""
+"""The file that ``rllib train file`` runs: a module with ``config`` and ``stop``.
+
+It may also hold ``warm_start``, the settings of the model that its config names; that
+model is then made before the run, unless it is there.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from rllib_gigpo.errors import ConfigError
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
+    from rllib_gigpo.warm_start import WarmStartSettings
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFile:
@@ -25,12 +31,14 @@ class RunFile:
         config: Its ``config``.
         stop: Its ``stop``; empty if it has none.
         folder: Where it lies; workers import it from there.
+        warm_start: Its ``warm_start``, if it has one.
     """
 
     name: str
     config: AlgorithmConfig
     stop: Mapping[str, object]
     folder: Path
+    warm_start: WarmStartSettings | None
 
 
 def load_run_file(path: Path) -> RunFile:
@@ -55,7 +63,27 @@ def load_run_file(path: Path) -> RunFile:
             f'{path}: `stop` must be a dict such as {{"training_iteration": 10}}, '
             f"not {type(stop).__name__}"
         )
-    return RunFile(name=path.stem, config=config, stop=stop, folder=path.parent)
+    return RunFile(
+        name=path.stem,
+        config=config,
+        stop=stop,
+        folder=path.parent,
+        warm_start=_warm_start(path, module),
+    )
+
+
+def _warm_start(path: Path, module: object) -> WarmStartSettings | None:
+    found = getattr(module, "warm_start", None)
+    if found is None:
+        return None
+    from rllib_gigpo.warm_start import WarmStartSettings
+
+    if not isinstance(found, WarmStartSettings):
+        raise ConfigError(
+            f"{path}: `warm_start` must be a WarmStartSettings at the top of the "
+            f"module, not {type(found).__name__}"
+        )
+    return found
 
 
 def import_from(path: Path) -> object:

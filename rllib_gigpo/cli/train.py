@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ray.tune import Callback, CheckpointConfig
     from ray.tune.schedulers import TrialScheduler
 
+    from rllib_gigpo.warm_start import WarmStartSettings
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
@@ -70,7 +72,18 @@ def train_file(arguments: argparse.Namespace) -> int:
         config=config,
         stop=flat_stop(file.stop if arguments.stop is None else arguments.stop),
     )
+    if file.warm_start is not None:
+        make_model(file.warm_start)
     return run(plan, arguments)
+
+
+def make_model(settings: WarmStartSettings) -> None:
+    """Make the small model that a run file starts from, unless it is there."""
+    from rllib_gigpo.cli.warm_start import report_line, show_progress
+    from rllib_gigpo.warm_start import warm_start
+
+    show_progress()
+    print(report_line(warm_start(settings)), flush=True)
 
 
 def refuse_flags(arguments: argparse.Namespace) -> None:

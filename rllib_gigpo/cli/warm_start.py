@@ -6,8 +6,12 @@ import argparse
 import dataclasses
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rllib_gigpo.cli.train_flags import json_object
+
+if TYPE_CHECKING:
+    from rllib_gigpo.warm_start import WarmStartReport
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -57,13 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
         if name in names and value is not None
     }
     show_progress()
-    report = warm_start(WarmStartSettings(**given), arguments.out)
+    print(report_line(warm_start(WarmStartSettings(**given), arguments.out)))
+    return 0
+
+
+def report_line(report: WarmStartReport) -> str:
+    """Where the model is, how good, and how long it took."""
     made = f"made in {report.seconds:.0f} s" if report.seconds else "was there already"
-    print(
+    return (
         f"{report.folder}: solves {report.success:.1%} of training tasks after "
         f"{report.num_steps} steps; {made}"
     )
-    return 0
 
 
 def show_progress() -> None:

@@ -1,4 +1,4 @@
-"""Fine-tuning on demonstrations: the response tokens train, the prompt tokens do not.
+"""Fine-tuning on demonstrations: response tokens train, and prompt tokens beside them.
 
 Stops at a number of optimizer steps, or earlier at a check of the caller's.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -33,6 +33,9 @@ class FitSettings:
     Attributes:
         max_steps: Most optimizer steps; the learning rate falls to a tenth by then.
         tokens_per_step: Prompt and response tokens per optimizer step, about.
+        prompt_weight: Weight of the mean loss over prompt tokens beside that over
+            response tokens. A model from scratch learns from prompts how to copy
+            names, in about half the steps; 0 for a pretrained one.
         lr: Highest learning rate of AdamW.
         warmup_steps: Optimizer steps until then.
         weight_decay: Of AdamW.
@@ -41,8 +44,9 @@ class FitSettings:
     """
 
     max_steps: int
-    tokens_per_step: int = 4096
-    lr: float = 3e-3
+    tokens_per_step: int = 1024
+    prompt_weight: float = 2.0
+    lr: float = 4e-3
     warmup_steps: int = 40
     weight_decay: float = 0.01
     grad_clip: float = 1.0
@@ -95,7 +99,7 @@ def fit(
     for num_steps in range(1, settings.max_steps + 1):
         start = time.perf_counter()
         batch = next(batches)
-        losses.append(_take_step(model, optimizer, batch, settings.grad_clip))
+        losses.append(_take_step(model, optimizer, batch, settings))
         schedule.step()
         num_tokens += batch.input_ids.numel()
         seconds += time.perf_counter() - start
@@ -144,15 +148,33 @@ def _take_step(
     model: PreTrainedModel,
     optimizer: torch.optim.Optimizer,
     batch: PackedTokens,
-    grad_clip: float,
+    settings: FitSettings,
 ) -> float:
-    """One optimizer step on the mean over the batch's response tokens; the loss."""
-    loss = -token_logprobs(model, batch, temperature=1.0).logprob.mean()
+    """One optimizer step; the mean loss over the batch's response tokens."""
+    tokens, is_response = _all_targets(batch)
+    loss_N = -token_logprobs(model, tokens, temperature=1.0).logprob
+    response_loss = loss_N[is_response].mean()
+    loss = response_loss + settings.prompt_weight * loss_N[~is_response].mean()
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), grad_clip)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.grad_clip)
     optimizer.step()
     optimizer.zero_grad()
-    return loss.item()
+    return response_loss.item()
+
+
+def _all_targets(batch: PackedTokens) -> tuple[PackedTokens, torch.Tensor]:
+    """The batch with every token but each row's first as a target; bool [N]."""
+    is_inside = batch.position_ids[0, 1:] != 0
+    index = is_inside.nonzero().squeeze(-1)
+    predicts_response = torch.zeros(batch.input_ids.shape[-1], dtype=torch.bool)
+    predicts_response[batch.predict_index] = True
+    everything = replace(
+        batch,
+        predict_index=index,
+        target_ids=batch.input_ids[0, index + 1],
+        row=torch.zeros_like(index),
+    )
+    return everything, predicts_response[index]
 
 
 def _batches(

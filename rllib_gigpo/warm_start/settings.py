@@ -51,10 +51,10 @@ class WarmStartSettings:
     noise: float = 0.1
     target_success: float = 0.4
     num_check_tasks: int = 64
-    check_every: int = 25
-    max_steps: int = 1000
-    tokens_per_step: int = 4096
-    lr: float = 3e-3
+    check_every: int = 100
+    max_steps: int = 1500
+    tokens_per_step: int = 1024
+    lr: float = 4e-3
     seed: int = 0
 
     def __post_init__(self) -> None:
