@@ -84,7 +84,7 @@ class SearchPrompt:
 def _rounds(context: PromptContext) -> list[tuple[int, str, str]]:
     """Number, action and what came of it, for every past step that is shown."""
     history = context.history
-    came_of_it = [entry.observation for entry in history[1:]] + [context.observation]
+    came_of_it = [*(entry.observation for entry in history), context.observation][1:]
     first = context.num_steps_taken - len(history) + 1
     return [
         (number, entry.action, outcome)
