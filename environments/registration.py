@@ -13,6 +13,10 @@ ENTRY_POINTS = {
     "Household-v0": "environments.household.env:HouseholdEnv",
     "SearchQA-v0": "environments.search.env:SearchQAEnv",
     "Sokoban-v0": "environments.sokoban.env:SokobanEnv",
+    "NumberLine-v0": "environments.cards.number_line:NumberLineEnv",
+    "EZPoints-v0": "environments.cards.formula_envs:EZPointsEnv",
+    "Points24-v0": "environments.cards.formula_envs:Points24Env",
+    "Blackjack-v0": "environments.cards.blackjack:BlackjackEnv",
 }
 
 

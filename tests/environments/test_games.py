@@ -15,7 +15,13 @@ from gymnasium.utils.env_checker import check_env
 
 import environments  # noqa: F401  (registers them)
 
-GAMES = ("Sokoban-v0",)
+GAMES = (
+    "Sokoban-v0",
+    "NumberLine-v0",
+    "EZPoints-v0",
+    "Points24-v0",
+    "Blackjack-v0",
+)
 MALFORMED = (
     "",
     " ",
