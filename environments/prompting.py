@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypedDict
+from typing import Literal, Protocol, TypedDict, runtime_checkable
 
 
 class ChatMessage(TypedDict):
@@ -88,4 +88,16 @@ class PromptTemplate(Protocol):
         self, text: str, admissible_actions: tuple[str, ...] | None
     ) -> ParsedAction:
         """The action in a model's text (without end-of-sequence tokens). Pure."""
+        ...
+
+
+@runtime_checkable
+class ResponseWriter(Protocol):
+    """A template that also writes replies, for demonstrations in a format of its own.
+
+    Without it a reply is ``<think>thought</think><action>action</action>``.
+    """
+
+    def response(self, thought: str, action: str) -> str:
+        """The reply that :meth:`PromptTemplate.parse` reads back as ``action``."""
         ...

@@ -20,6 +20,7 @@ from environments.prompting import (
     HistoryEntry,
     PromptContext,
     PromptTemplate,
+    ResponseWriter,
 )
 from environments.tasks import Task
 from environments.text_env import TextEnv
@@ -194,12 +195,19 @@ class _Episode:
     def _demonstration(
         self, context: PromptContext, advice: ExpertAdvice
     ) -> Demonstration:
-        response = f"<think>{advice.thought}</think><action>{advice.action}</action>"
-        parsed = self._env.prompt.parse(response, context.admissible_actions)
+        prompt = self._env.prompt
+        if isinstance(prompt, ResponseWriter):
+            response = prompt.response(advice.thought, advice.action)
+        else:
+            response = (
+                f"<think>{advice.thought}</think><action>{advice.action}</action>"
+            )
+        parsed = prompt.parse(response, context.admissible_actions)
         if not (parsed.is_valid and parsed.is_admissible):
             raise ConfigError(
                 f"the expert's response {response!r} in task {self._task.id!r} is "
                 f"refused by the environment's template ({parsed.reason}); a warm "
-                "start needs a template that takes <think>…</think><action>…</action>"
+                "start needs a template that takes <think>…</think><action>…</action> "
+                "or one with a `response` method of its own"
             )
         return Demonstration(context=context, response=response)
