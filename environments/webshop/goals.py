@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,18 +123,8 @@ def _draw_price_limit(price: float, chance: random.Random) -> tuple[float, str]:
     return limit, f", and price lower than {limit:.2f} dollars"
 
 
-def shuffle_goals(goals: list[Goal]) -> list[Goal]:
+def shuffle_goals(goals: Sequence[Goal]) -> list[Goal]:
     """The goals in the one order that indices and panels refer to."""
     shuffled = list(goals)
     random.Random(SHUFFLE_SEED).shuffle(shuffled)
     return shuffled
-
-
-def attribute_weights(goals: Sequence[Goal]) -> list[float]:
-    """How likely WebShop draws each goal: the mean of 1 / frequency of its attributes."""
-    counts = Counter(attribute for goal in goals for attribute in goal.attributes)
-    return [
-        sum(1 / counts[attribute] for attribute in goal.attributes)
-        / len(goal.attributes)
-        for goal in goals
-    ]

@@ -98,6 +98,9 @@ def read_products(
 
 
 def _product(row: Mapping[str, Any], entry: Mapping[str, Any]) -> Product:
+    if row["asin"] != row["asin"].upper():
+        # Links are followed in upper case, whatever the case of the click.
+        raise ValueError(f"the id {row['asin']!r} is not in upper case")
     bullets = row["small_description"]
     return Product(
         asin=row["asin"],
