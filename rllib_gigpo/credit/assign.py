@@ -138,6 +138,7 @@ def _check_parts(parts: AdvantageParts, num_rows: int, estimator: str) -> None:
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             raise CreditError(
-                f"estimator {estimator!r}: {name} is {values[wrong[0]]} in row {wrong[0]} "
-                f"({len(wrong)} such rows); are the rewards too large to square?"
+                f"estimator {estimator!r}: {name} is {values[wrong[0]]} in row "
+                f"{wrong[0]} ({len(wrong)} such rows); are the rewards too large to "
+                "square?"
             )

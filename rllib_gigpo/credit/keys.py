@@ -43,8 +43,8 @@ def encode_keys(
     if isinstance(keys, np.ndarray):
         if keys.ndim != 1:
             raise CreditError(
-                f"column {column!r} has shape {keys.shape}; it must be 1-D, one key per "
-                "row (for array keys pass a list of arrays)"
+                f"column {column!r} has shape {keys.shape}; it must be 1-D, one key "
+                "per row (for array keys pass a list of arrays)"
             )
         if keys.dtype.kind in "iu" and np.can_cast(keys.dtype, np.int64):
             return _encode_integers(keys.astype(np.int64))
@@ -82,7 +82,7 @@ def _encode_integers(keys: NDArray[np.int64]) -> tuple[Codes, Sequence[Hashable]
         codes = np.unique(keys, return_inverse=True)[1].astype(np.int64, copy=False)
     labels = np.empty(int(codes.max()) + 1, np.int64)
     labels[codes] = keys
-    return codes, labels
+    return codes, labels.tolist()
 
 
 def _encode_objects(
@@ -123,7 +123,7 @@ def _unhashable_message(keys: list[object], column: str) -> str:
             hash(key)
         except TypeError:
             return (
-                f"column {column!r}, row {row}: a {type(key).__name__} cannot be a key; "
-                "turn it into a tuple, a string or a numpy array"
+                f"column {column!r}, row {row}: a {type(key).__name__} cannot be a "
+                "key; turn it into a tuple, a string or a numpy array"
             )
     raise AssertionError("every key is hashable")

@@ -99,8 +99,10 @@ def lone_episodes(
     single *row* is lone there.
     """
     if config.lone_episode == "raw":
-        return statistics.count == 1
-    return np.bincount(group[table.order[table.trajectory_start]]) == 1
+        num_episodes = statistics.count
+    else:
+        num_episodes = np.bincount(group[table.order[table.trajectory_start]])
+    return np.equal(num_episodes, 1)
 
 
 def _relative(

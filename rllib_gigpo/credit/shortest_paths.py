@@ -13,7 +13,7 @@ def distance_to_goals(
     goals: NDArray[np.int64],
     num_nodes: int,
 ) -> NDArray[np.float64]:
-    """Fewest edges from each node to a goal, float64 [num_nodes]; inf where there is none.
+    """Fewest edges from each node to a goal, float64 [num_nodes]; inf without a path.
 
     Args:
         source: int64 [num_edges], where each edge starts.

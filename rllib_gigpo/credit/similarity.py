@@ -1,4 +1,4 @@
-"""Clusters of similar texts, by the matching ratio of the standard library's difflib."""
+"""Clusters of similar texts, by the matching ratio of Python's difflib."""
 
 from __future__ import annotations
 
@@ -35,15 +35,22 @@ def _first_fit(texts: Sequence[str], threshold: float) -> NDArray[np.int64]:
     clusters: list[SequenceMatcher[str]] = []
     assigned = []
     for text in texts:
-        for index, matcher in enumerate(clusters):
-            matcher.set_seq1(text)
-            if _is_similar(matcher, threshold):
-                break
-        else:
-            index = len(clusters)
+        cluster = _first_similar(clusters, text, threshold)
+        if cluster is None:
+            cluster = len(clusters)
             clusters.append(SequenceMatcher(None, "", text))
-        assigned.append(index)
+        assigned.append(cluster)
     return np.array(assigned, np.int64)
+
+
+def _first_similar(
+    clusters: Sequence[SequenceMatcher[str]], text: str, threshold: float
+) -> int | None:
+    for index, matcher in enumerate(clusters):
+        matcher.set_seq1(text)
+        if _is_similar(matcher, threshold):
+            return index
+    return None
 
 
 def _components(texts: Sequence[str], threshold: float) -> NDArray[np.int64]:

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rllib_gigpo.credit.columns import (
+    boolean_column,
+    integer_column,
+    key_column,
+    number_column,
+)
 from rllib_gigpo.credit.keys import encode_keys
 from rllib_gigpo.errors import CreditError
 
@@ -86,15 +92,15 @@ class StepTable:
                 reward that is not finite, a step that is missing or there twice, or a
                 trajectory in two groups. The message names the trajectory.
         """
-        group_codes, group_labels = encode_keys(_column(group, "group"), "group")
+        group_codes, group_labels = encode_keys(key_column(group, "group"), "group")
         num_rows = len(group_codes)
         codes, labels = encode_keys(
-            _column(trajectory, "trajectory", num_rows), "trajectory"
+            key_column(trajectory, "trajectory", num_rows), "trajectory"
         )
         state, state_labels = encode_keys(
-            _column(state_key, "state_key", num_rows), "state_key"
+            key_column(state_key, "state_key", num_rows), "state_key"
         )
-        steps = _integers(step, num_rows)
+        steps = integer_column(step, "step", num_rows)
         starts, order = _order_rows(codes, steps, labels)
         return cls(
             group=group_codes,
@@ -102,15 +108,17 @@ class StepTable:
             step=steps,
             state=state,
             reward=_finite_rewards(reward, codes, steps, labels),
-            valid=_booleans(valid, "valid", num_rows, default=True),
+            valid=(
+                np.ones(num_rows, np.bool_)
+                if valid is None
+                else boolean_column(valid, "valid", num_rows)
+            ),
             trajectory_group=_group_of_each(codes, group_codes, labels, group_labels),
             trajectory_success=(
                 None
                 if success is None
                 else _one_per_trajectory(
-                    _booleans(success, "success", num_rows, default=False),
-                    codes,
-                    labels,
+                    boolean_column(success, "success", num_rows), codes, labels
                 )
             ),
             trajectory_start=starts,
@@ -144,66 +152,13 @@ class StepTable:
         return self.trajectory_length[self.trajectory] - 1 - self.step
 
 
-def _column(
-    keys: Iterable[object], column: str, num_rows: int | None = None
-) -> Iterable[object]:
-    listed = keys if isinstance(keys, np.ndarray | list | tuple) else list(keys)
-    if num_rows is None and len(listed) == 0:
-        raise CreditError("a step table needs at least one row; it was given none")
-    if num_rows is not None:
-        _check_length(len(listed), column, num_rows)
-    return listed
-
-
-def _check_length(length: int, column: str, num_rows: int) -> None:
-    if length != num_rows:
-        raise CreditError(
-            f"column {column!r} has {length} rows, column 'group' has {num_rows}; "
-            "all columns need one entry per row"
-        )
-
-
-def _array(values: ArrayLike, column: str, num_rows: int) -> NDArray[np.generic]:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # ragged
-        raise CreditError(f"column {column!r} must be 1-D: {error}") from error
-    if array.ndim != 1:
-        raise CreditError(f"column {column!r} has shape {array.shape}; it must be 1-D")
-    _check_length(len(array), column, num_rows)
-    return array
-
-
-def _integers(values: ArrayLike, num_rows: int) -> NDArray[np.int64]:
-    steps = _array(values, "step", num_rows)
-    if steps.dtype.kind not in "iu":
-        raise CreditError(f"column 'step' has dtype {steps.dtype}; it must be integers")
-    return steps.astype(np.int64)
-
-
-def _booleans(
-    values: ArrayLike | None, column: str, num_rows: int, *, default: bool
-) -> NDArray[np.bool_]:
-    if values is None:
-        return np.full(num_rows, default)
-    flags = _array(values, column, num_rows)
-    if flags.dtype != np.bool_:
-        raise CreditError(
-            f"column {column!r} has dtype {flags.dtype}; it must be booleans"
-        )
-    return flags.astype(np.bool_)
-
-
 def _finite_rewards(
     values: ArrayLike,
     trajectory: NDArray[np.int64],
     step: NDArray[np.int64],
     labels: Sequence[Hashable],
 ) -> NDArray[np.float64]:
-    rewards = _array(values, "reward", len(step))
-    if rewards.dtype.kind not in "iufb":
-        raise CreditError(f"column 'reward' has dtype {rewards.dtype}, not numbers")
-    rewards = rewards.astype(np.float64)
+    rewards = number_column(values, "reward", len(step))
     wrong = np.flatnonzero(~np.isfinite(rewards))
     if len(wrong):
         row = wrong[0]
@@ -218,7 +173,7 @@ def _finite_rewards(
 def _order_rows(
     trajectory: NDArray[np.int64], step: NDArray[np.int64], labels: Sequence[Hashable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each trajectory starts, [E], and the rows in that order, [R]; linear time."""
+    """Where each trajectory starts, [E], and the rows in that order, [R]; linear."""
     length = np.bincount(trajectory)
     starts = np.cumsum(length) - length
     is_inside = (step >= 0) & (step < length[trajectory])
@@ -243,9 +198,10 @@ def _step_message(
     values, counts = np.unique(steps, return_counts=True)
     if counts.max() > 1:
         return (
-            f"trajectory {label!r} has step {values[counts > 1][0]} {counts.max()} times; "
-            "each (trajectory, step) pair may stand in one row only, so pad after credit "
-            "assignment, not before, and make trajectory keys unique over all groups"
+            f"trajectory {label!r} has step {values[counts > 1][0]} {counts.max()} "
+            "times; each (trajectory, step) pair may stand in one row only, so pad "
+            "after credit assignment, not before, and make trajectory keys unique over "
+            "all groups"
         )
     missing = np.setdiff1d(np.arange(len(steps)), values)[0]
     return (
@@ -266,9 +222,10 @@ def _group_of_each(
     if len(wrong):
         code = trajectory[wrong[0]]
         raise CreditError(
-            f"trajectory {labels[code]!r} is in group {group_labels[group[wrong[0]]]!r} "
-            f"and in group {group_labels[group_of[code]]!r}; make trajectory keys unique "
-            "over all groups, e.g. (group, member)"
+            f"trajectory {labels[code]!r} is in group "
+            f"{group_labels[group[wrong[0]]]!r} and in group "
+            f"{group_labels[group_of[code]]!r}; make trajectory keys unique over all "
+            "groups, e.g. (group, member)"
         )
     return group_of
 
@@ -281,7 +238,8 @@ def _one_per_trajectory(
     wrong = np.flatnonzero(flag_of[trajectory] != flags)
     if len(wrong):
         raise CreditError(
-            f"column 'success' changes along trajectory {labels[trajectory[wrong[0]]]!r};"
-            " it is a property of the whole trajectory"
+            "column 'success' changes along trajectory "
+            f"{labels[trajectory[wrong[0]]]!r}; it is a property of the whole "
+            "trajectory"
         )
     return flag_of

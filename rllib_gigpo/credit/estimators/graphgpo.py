@@ -14,7 +14,7 @@ from rllib_gigpo.credit.shortest_paths import distance_to_goals
 
 
 def graphgpo(inputs: CreditInputs) -> AdvantageParts:
-    """A^S over edge returns, success_reward * gamma**d with d the distance after the step.
+    """A^S over edge returns: success_reward * gamma**d, d the distance after the step.
 
     All trajectories of a group are merged into one graph of states. A step leads to the
     next state of its trajectory; the last one to success, or to a dead end. Where no

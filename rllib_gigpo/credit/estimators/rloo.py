@@ -15,7 +15,7 @@ from rllib_gigpo.credit.relative import (
 
 
 def rloo(inputs: CreditInputs) -> AdvantageParts:
-    """Score minus the mean of the n - 1 others, i.e. n / (n - 1) times the centred score.
+    """Score minus the mean of the n - 1 others: n / (n - 1) times the centred score.
 
     ``normalize`` is not read: leave-one-out has no std. In the step unit a row is
     compared with all other rows, its own trajectory's among them, as the official code
