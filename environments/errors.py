@@ -19,6 +19,10 @@ class DataFileError(EnvironmentsError, ValueError):
     """A data file that cannot be read, with the reason and the file's name."""
 
 
+class ContractError(EnvironmentsError, ValueError):
+    """An environment that breaks the contract; the message says where and the cure."""
+
+
 class RetrievalError(EnvironmentsError, RuntimeError):
     """A retrieval server that does not answer, or not as it should."""
 

@@ -1,4 +1,4 @@
-"""What an environment can be asked to play: tasks, and the fixed list of them per split."""
+"""What an environment can be asked to play: tasks, and their fixed list per split."""
 
 from __future__ import annotations
 

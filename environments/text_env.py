@@ -73,12 +73,19 @@ class TextEnv(gymnasium.Env[str, str]):
     ) -> tuple[str, StepInfo]:
         """Start an episode.
 
+        Begin your own with ``super().reset(seed=seed)``, which makes
+        ``self.np_random`` and returns nothing of use.
+
         Args:
             seed: Seeds whatever is random in the episode, and the choice of the task
                 when none is given.
             options: ``{"task": Task | str}``, a task or its id. Without it a task of
                 the training split is drawn by ``seed``.
+
+        Raises:
+            ValueError: The task, or another option, is unknown.
         """
+        return super().reset(seed=seed)  # type: ignore[return-value]
 
     @abstractmethod
     def step(  # type: ignore[override]  # likewise

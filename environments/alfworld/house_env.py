@@ -132,7 +132,7 @@ class HouseEnv(TextEnv):
         Raises:
             ValueError: The task is unknown.
         """
-        gymnasium.Env.reset(self, seed=seed)
+        super().reset(seed=seed)
         task_id = task_id_of(options)
         self._task_id = self._draw_task().id if task_id is None else task_id
         self._game, self._instruction = self._start_game(self._task_id)
