@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import ray
@@ -167,8 +167,7 @@ class EngineGroup:
         self._is_stopping.set()
         if self._watcher.is_alive():
             self._watcher.join()
-        for engine in self._engines:
-            _stop(engine.actor)
+        _stop_all(self._engines)
         self._engines.clear()
         self._placement.remove()
 
@@ -280,10 +279,13 @@ def _await_name_free(name: str) -> None:
     raise EngineError(f"{name} was killed {_SECONDS_TO_DIE:g} s ago and still there")
 
 
-def _stop(actor: ActorHandle) -> None:
-    """Let vLLM stop its own processes, then end the actor."""
-    try:
-        ray.get(actor.close.remote(), timeout=10.0)
-    except RayError as error:
-        logger.info("an engine was gone or stuck already: %s", error)
-    ray.kill(actor)
+def _stop_all(engines: Sequence[_Engine]) -> None:
+    """Let vLLM stop its own processes, then end the actors."""
+    closing = [engine.actor.close.remote() for engine in engines]
+    if closing:
+        # One that is dead or stuck is ended all the same.
+        ray.wait(closing, num_returns=len(closing), timeout=_SECONDS_TO_DIE)
+    for engine in engines:
+        ray.kill(engine.actor)
+    for engine in engines:
+        _await_name_free(engine.name)
