@@ -82,6 +82,8 @@ def sampling_metrics(
     }
     if by_kind := _success_by_kind(episodes):
         metrics["success_rate_by_kind"] = by_kind
+        # Each kind counts alike, as question sets of unequal size are averaged.
+        metrics["success_rate_kind_mean"] = float(np.mean(list(by_kind.values())))
     if reasons := Counter(step.invalid_reason for step in steps if step.invalid_reason):
         metrics["invalid_reasons"] = {
             reason.replace(" ", "_"): count for reason, count in sorted(reasons.items())

@@ -99,6 +99,15 @@ def test_rows_keep_order_and_length_stopped_ones_can_be_left_out() -> None:
         to_training_rows(episodes, advantage[:2])
 
 
+def test_the_mean_over_kinds_counts_each_kind_alike() -> None:
+    episodes = [episode(str(i), [step(0)], success=i > 0, kind="a") for i in range(4)]
+    episodes.append(episode("4", [step(0)], success=False, kind="b"))
+    metrics = sampling_metrics(episodes, [], seconds=1.0)
+    assert metrics["success_rate"] == 3 / 5
+    assert metrics["success_rate_by_kind"] == {"a": 3 / 4, "b": 0.0}
+    assert metrics["success_rate_kind_mean"] == 3 / 8
+
+
 def test_figures_are_pooled_over_episodes_and_steps() -> None:
     episodes = [
         episode("0", [step(0, reward=10.0)], success=True, kind="a"),
