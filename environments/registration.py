@@ -11,12 +11,14 @@ import gymnasium
 ENTRY_POINTS = {
     "ALFWorld-v0": "environments.alfworld.env:AlfworldEnv",
     "Household-v0": "environments.household.env:HouseholdEnv",
+    "WebShop-v0": "environments.webshop.env:WebShopEnv",
     "SearchQA-v0": "environments.search.env:SearchQAEnv",
     "Sokoban-v0": "environments.sokoban.env:SokobanEnv",
     "NumberLine-v0": "environments.cards.number_line:NumberLineEnv",
     "EZPoints-v0": "environments.cards.formula_envs:EZPointsEnv",
     "Points24-v0": "environments.cards.formula_envs:Points24Env",
     "Blackjack-v0": "environments.cards.blackjack:BlackjackEnv",
+    "TextWorld-v0": "environments.textworld_games.env:TextWorldEnv",
 }
 
 

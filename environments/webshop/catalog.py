@@ -7,7 +7,8 @@ import lzma
 import os
 import random
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,22 @@ class Catalog:
         products: Their ids are unique.
         nouns: Title to its nouns, for the reward. A title that is not there gets its
             plain words.
+        num_eval_goals: Goals ``0:num_eval_goals`` are for evaluation, the rest for
+            training; 500 in the published runs.
 
     Attributes:
         products: By id, in file order.
         prices: Id to the hidden price in dollars that the reward goes by.
         goals: All goals, in the one order that indices refer to.
+        num_eval_goals: As above.
     """
 
     def __init__(
-        self, products: Sequence[Product], nouns: Mapping[str, Sequence[str]]
+        self,
+        products: Sequence[Product],
+        nouns: Mapping[str, Sequence[str]],
+        *,
+        num_eval_goals: int = 500,
     ) -> None:
         self.products: Mapping[str, Product] = {p.asin: p for p in products}
         # One generator for both, in this order, as in the original.
@@ -56,6 +64,7 @@ class Catalog:
         self.goals: Sequence[Goal] = shuffle_goals(
             draw_goals(products, self.prices, chance)
         )
+        self.num_eval_goals = num_eval_goals
         self._nouns = nouns
         self._index = build_index([(p.asin, p.search_document) for p in products])
         self._search = lru_cache(maxsize=4096)(self._index.search)
@@ -92,6 +101,19 @@ class Catalog:
             if products is not None and attributes is not None:
                 return _load(products, attributes, tagger)
         raise MissingDataError(f"{' and '.join(names)} are not in {base}: {_GET_DATA}")
+
+    @cached_property
+    def characters(self) -> frozenset[str]:
+        """Every character that a page may show."""
+        seen: set[str] = set()
+        for goal in self.goals:
+            seen.update(goal.instruction)
+        for product in self.products.values():
+            seen.update(product.title, product.description, *product.bullets)
+            seen.update(
+                product.asin, *product.options, *chain(*product.options.values())
+            )
+        return frozenset(seen)
 
     def search(self, query: str, k: int = RESULTS_PER_SEARCH) -> list[str]:
         """The ids of the ``k`` products that fit a query best, best first."""

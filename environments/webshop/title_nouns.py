@@ -3,7 +3,7 @@
 The official reward finds them with spaCy's small English model (extra ``webshop``).
 That takes seconds for a thousand titles, so the result is kept on disk, and play never
 waits for it. Where the model is missing, plain words stand in: rewards then differ for
-about one purchase in ten.
+about one purchase in twenty.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _NO_NOUNS = frozenset((
     "full", "gray", "green", "grey", "high", "in", "into", "is", "it", "large", "light",
     "long", "loose", "low", "made", "more", "natural", "new", "no", "non", "of", "on",
     "or", "organic", "outdoor", "over", "portable", "premium", "printed", "red",
-    "round", "short", "slim", "small", "soft", "solid", "super", "that", "the", "this", "thick",
-    "to", "up", "use", "with", "without", "your",
+    "round", "short", "slim", "small", "soft", "solid", "super", "that", "the", "this",
+    "thick", "to", "up", "use", "with", "without", "your",
 ))
 # fmt: on
 
@@ -71,7 +71,7 @@ def title_nouns(titles: Sequence[str], tagger: Tagger = "auto") -> dict[str, lis
             f"{_HOW_TO_INSTALL}"
         )
     logger.warning(
-        "spaCy's English model is not installed, so about one WebShop purchase in ten "
+        "spaCy's English model is not installed, so one WebShop purchase in twenty "
         "will not be rewarded as officially; for exact rewards: %s",
         _HOW_TO_INSTALL,
     )
