@@ -17,7 +17,8 @@ from environments.webshop.site import PageKind, Site
 _MAX_RESULT_PAGES = 3
 _PRICE_CLAUSE = re.compile(r", and price lower than ([0-9.]+) dollars$")
 _OPTION_CLAUSE = re.compile(r" with (?:(?! with )[^:,])+: .*$", re.DOTALL)
-_WORD = re.compile(r"[a-z0-9]+")
+_OPTION_NAME = re.compile(r"(?: with |, and )(?:(?! with )[^:,])+: ")
+_WORD = re.compile(r"[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +46,10 @@ class _Result:
 class ShoppingExpert:
     """Plays one episode; make a new one for the next.
 
-    It searches for what the instruction says before the options, takes the product
-    within the price whose title holds most of these words, chooses the options and
-    buys. Products that lack an option are passed over while there are others.
+    It searches for what the instruction says but the price, takes the first product
+    within the price whose title holds all the words before the options, or else the
+    first within the price, chooses the options and buys. Products that lack an option
+    are passed over while there are others.
 
     Args:
         site: Gives the visit as it is now.
@@ -62,7 +64,9 @@ class ShoppingExpert:
         options = _OPTION_CLAUSE.search(wanted)
         self._options = options[0] if options else ""
         thing = wanted.removesuffix(self._options).removeprefix("Find me ")
-        self._words = _WORD.findall(thing.lower())
+        self._words = frozenset(_WORD.findall(thing.lower()))
+        values = _OPTION_NAME.sub(" ", self._options)
+        self._query = " ".join(_WORD.findall(f"{thing} {values}".lower()))
         self._passed_over: set[str] = set()
         self._is_content = False
 
@@ -77,7 +81,7 @@ class ShoppingExpert:
         if visit.kind is PageKind.DONE:
             raise ValueError("the purchase is made; there is nothing left to do")
         if visit.kind is PageKind.START:
-            return _step(f"search[{' '.join(self._words)}]", "search")
+            return _step(f"search[{self._query}]", "search")
         if visit.kind is PageKind.RESULTS:
             return self._pick(page, visit.number)
         if visit.kind is PageKind.SUB_PAGE:
@@ -94,7 +98,7 @@ class ShoppingExpert:
             and result.asin not in self._passed_over
         ]
         if fitting:
-            best = max(fitting, key=lambda result: self._num_held(result.title))
+            best = next((r for r in fitting if self._is_held(r.title)), fitting[0])
             return _click(best.asin, "this fits")
         if results and number < _MAX_RESULT_PAGES:
             return _click(pages.NEXT, "look on")
@@ -105,12 +109,13 @@ class ShoppingExpert:
 
     def _choose(self, page: Page, asin: str, chosen: dict[str, str]) -> ShopperStep:
         """The next option to choose, or buying, or back if an option is missing."""
-        untold = self._options
+        untold = f"{self._options}, and"
         missing = []
         for name, values in _option_groups(page).items():
             for value in sorted(values, key=len, reverse=True):
-                if f"{name}: {value}" in untold:
-                    untold = untold.replace(f"{name}: {value}", "", 1)
+                told = f"{name}: {value}, and"
+                if told in untold:
+                    untold = untold.replace(told, "", 1)
                     missing += [value] if chosen.get(name) != value else []
                     break
         if ":" in untold and not self._is_content:
@@ -120,8 +125,8 @@ class ShoppingExpert:
             return _click(missing[0], f"choose {missing[0]}")
         return _click(pages.BUY_NOW, "buy")
 
-    def _num_held(self, title: str) -> int:
-        return len(set(self._words) & set(_WORD.findall(title.lower())))
+    def _is_held(self, title: str) -> bool:
+        return self._words <= set(_WORD.findall(title.lower()))
 
 
 def _results(page: Page) -> Iterator[_Result]:
