@@ -169,7 +169,10 @@ class TransformersEngine:
             self._admit_waiting()
             if self._decoder.table.num_live:
                 for completion in self._decoder.decode(self._policy_version):
-                    self._futures.pop(completion.request_id).set_result(completion)
+                    future = self._futures.pop(completion.request_id)
+                    # Done if the caller was cancelled and has not run since.
+                    if not future.done():
+                        future.set_result(completion)
 
     def _admit_waiting(self) -> None:
         if self._waiting and (num_free := self._decoder.table.num_free):
