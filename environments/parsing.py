@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from environments.prompting import ParsedAction
@@ -19,6 +20,7 @@ Thought: TypeAlias = Literal["required", "optional"]
 
 PARSER_VERSIONS: dict[Parsing, str] = {"strict": "strict-1", "official": "official-1"}
 
+_PLACEHOLDER = re.compile(r"<[a-z][a-z ]*>")
 _IDEOGRAPH = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -137,13 +139,35 @@ def parse_official(
         return ParsedAction(
             action=action, is_valid=False, is_admissible=False, reason=reason.value
         )
-    is_admissible = admissible_actions is None or action in admissible_actions
+    is_admissible = admissible_actions is None or is_listed(action, admissible_actions)
     return ParsedAction(
         action=action,
         is_valid=True,
         is_admissible=is_admissible,
         reason="" if is_admissible else InvalidReason.NOT_ADMISSIBLE.value,
     )
+
+
+def is_listed(action: str, admissible_actions: Sequence[str]) -> bool:
+    """Whether an action is in a list, its placeholders filled in.
+
+    A placeholder is lower-case words in angle brackets; it stands for any text but the
+    empty one: ``"search[red shoes]"`` is listed by ``"search[<your query>]"``.
+    """
+    return action in admissible_actions or any(
+        pattern.fullmatch(action)
+        for entry in admissible_actions
+        if (pattern := _filled_in(entry)) is not None
+    )
+
+
+@lru_cache(maxsize=1024)
+def _filled_in(entry: str) -> re.Pattern[str] | None:
+    """What an entry with placeholders stands for; None for a plain one."""
+    parts = _PLACEHOLDER.split(entry)
+    if len(parts) == 1:
+        return None
+    return re.compile(".+".join(map(re.escape, parts)), re.DOTALL)
 
 
 class Tag(NamedTuple):
@@ -201,7 +225,7 @@ def _invalid(reason: InvalidReason) -> ParsedAction:
 
 def _listed(action: str, admissible_actions: Sequence[str] | None) -> ParsedAction:
     """A well-formed action, in the list's spelling where only the case differs."""
-    if admissible_actions is None or action in admissible_actions:
+    if admissible_actions is None or is_listed(action, admissible_actions):
         return ParsedAction(action=action, is_valid=True, is_admissible=True)
     folded = action.casefold()
     for listed in admissible_actions:

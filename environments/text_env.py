@@ -24,7 +24,8 @@ class StepInfo(TypedDict):
         task_id: The id of the task being played.
         instruction: What the agent is asked to do, in words.
         admissible_actions: The actions that are possible now, or None if the
-            environment does not list them.
+            environment does not list them. A placeholder in an entry stands for any
+            text, see :func:`environments.parsing.is_listed`.
         state_key: Equal for two steps exactly when the hidden state that matters for
             the future is equal. Hashable, picklable, and stable across processes.
             The anchor of the step advantage (arXiv 2505.10978, Eq. 4 and 6).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from environments.checking.episodes import play
 from environments.checking.requirement import require
 from environments.experts import ExpertPolicy
+from environments.parsing import is_listed
 from environments.tasks import Task
 from environments.text_env import StepInfo, TextEnv
 
@@ -35,7 +36,7 @@ def check_expert(env: TextEnv, task: Task, max_steps: int) -> None:
         )
         admissible = info["admissible_actions"]
         require(
-            admissible is None or action in admissible,
+            admissible is None or is_listed(action, admissible),
             f"the expert advises {action!r}, which is not admissible",
             "advise one of the listed actions",
         )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from environments.checking.episodes import Episode
 from environments.checking.requirement import require, shortened
 from environments.errors import ContractError
+from environments.parsing import is_listed
 from environments.prompting import (
     HistoryEntry,
     ParsedAction,
@@ -132,7 +133,9 @@ def _check_parser(prompt: PromptTemplate, actions: tuple[str, ...] | None) -> No
             "say why in a few words",
         )
         require(
-            not parsed.is_admissible or actions is None or parsed.action in actions,
+            not parsed.is_admissible
+            or actions is None
+            or is_listed(parsed.action, actions),
             f"{where} calls {parsed.action!r} admissible, which was not listed",
             "compare it with the list",
         )

@@ -25,7 +25,6 @@ PROMPT_VERSIONS: dict[PromptStyle, str] = {
 }
 SEARCH_ENTRY = "search[<your query>]"
 _NUM_FALLBACK_CHARACTERS = 20
-_SEARCH = re.compile(r"search\[.*[^\s\]].*\]", re.IGNORECASE)
 _RICH_MARK = re.compile(r"\[(clicked )?button\] (.*) \[(?:clicked )?button_\]")
 _UNTOLD = frozenset({"", "Rating: N.A.", "Description", "Features", "Reviews"})
 
@@ -76,26 +75,19 @@ class WebShopPrompt:
     def parse(
         self, text: str, admissible_actions: tuple[str, ...] | None
     ) -> ParsedAction:
-        """The action in a reply; where a search is listed, every query will do."""
-        as_said = self._parse(text, None)
-        can_search = admissible_actions is None or SEARCH_ENTRY in admissible_actions
-        if can_search and _SEARCH.fullmatch(as_said.action):
-            return as_said
-        return self._parse(text, admissible_actions)
+        """The action in a reply; every query fills in the listed search."""
+        return parse_action(
+            text,
+            admissible_actions,
+            parsing=self.parsing,
+            thought=self.thought,
+            num_fallback_characters=_NUM_FALLBACK_CHARACTERS,
+        )
 
     def response(self, thought: str, action: str) -> str:
         """The reply that :meth:`parse` reads back as ``action``, for demonstrations."""
         block = f"<think>{thought}</think>" if thought else ""
         return f"{block}<action>{action}</action>"
-
-    def _parse(self, text: str, actions: tuple[str, ...] | None) -> ParsedAction:
-        return parse_action(
-            text,
-            actions,
-            parsing=self.parsing,
-            thought=self.thought,
-            num_fallback_characters=_NUM_FALLBACK_CHARACTERS,
-        )
 
 
 def bare_observation(observation: str, instruction: str) -> str:
