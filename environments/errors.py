@@ -29,3 +29,7 @@ class RetrievalError(EnvironmentsError, RuntimeError):
 
 class CatalogError(EnvironmentsError, ValueError):
     """A product file that cannot be read, with the row and the reason."""
+
+
+class GameProcessError(EnvironmentsError, RuntimeError):
+    """A process that plays games failed, died or hung; the message says which."""

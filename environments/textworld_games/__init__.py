@@ -1,0 +1,1 @@
+"""Text adventures made and played by the textworld package."""
