@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Literal, TypeAlias, get_args
 
 from rllib_gigpo.credit.nearest import nearest_name
@@ -39,7 +40,7 @@ class HGPOOptions:
 
     def __post_init__(self) -> None:
         _check_choice("hgpo.level_weights", self.level_weights, get_args(LevelWeights))
-        _check_range("hgpo.history", self.history, 0, 1_000)
+        _check_count("hgpo.history", self.history, 0)
         _check_range("hgpo.weight_exponent", self.weight_exponent, 0.0, 100.0)
         _check_ddof("hgpo.ddof", self.ddof)
 
@@ -63,8 +64,8 @@ class GraphGPOOptions:
     def __post_init__(self) -> None:
         _check_range("graphgpo.gamma", self.gamma, 1e-9, 1.0)
         for name in ("success_reward", "success_threshold"):
-            if not math.isfinite(getattr(self, name)):
-                raise ConfigError(f"graphgpo.{name} must be finite")
+            value = getattr(self, name)
+            _check_range(f"graphgpo.{name}", value, -math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +89,10 @@ class CreditConfig:
             6) or only its ``"first"``; later visits then get a step advantage of 0.
         lone_episode: What a group without a second episode gets: ``"zero"``, or
             ``"raw"`` for its score itself (the official rule).
-        lone_step: What an anchor group of one row gets: ``"zero"`` (also the official
-            rule), or ``"raw"`` for its step return.
+        lone_step: What a lone anchor group's rows get: ``"zero"`` (also the official
+            rule), or ``"raw"`` for their step return.
+        min_anchor_group_size: An anchor group of fewer rows counts as lone. The paper's
+            is 2; more keeps rare lucky actions from large step advantages.
         ddof: Of the std: 1 (Bessel's correction, as in the official code) or 0.
         epsilon: Added to the std.
         constant_tolerance: A group whose values span at most this much, times
@@ -112,6 +115,7 @@ class CreditConfig:
     revisits: Revisits = "all"
     lone_episode: LoneRule = "zero"
     lone_step: LoneRule = "zero"
+    min_anchor_group_size: int = 2
     ddof: int = 1
     epsilon: float = 1e-6
     constant_tolerance: float = 1e-5
@@ -128,7 +132,10 @@ class CreditConfig:
         _check_range("epsilon", self.epsilon, 0.0, math.inf)
         _check_range("constant_tolerance", self.constant_tolerance, 0.0, math.inf)
         _check_range("invalid_penalty", self.invalid_penalty, 0.0, math.inf)
+        _check_count("min_anchor_group_size", self.min_anchor_group_size, 2)
         _check_ddof("ddof", self.ddof)
+        _check_options("hgpo", self.hgpo, HGPOOptions)
+        _check_options("graphgpo", self.graphgpo, GraphGPOOptions)
         if self.similarity is not None:
             _check_range("similarity", self.similarity, 1e-9, 1.0)
         if self.penalizes_scores and self.episode_unit == "trajectory":
@@ -164,12 +171,26 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not (low <= value <= high and math.isfinite(value)):
-        raise ConfigError(f"{name}={value!r} must be finite and in [{low}, {high}]")
+    if not (isinstance(value, Real) and low <= value <= high and math.isfinite(value)):
+        raise ConfigError(
+            f"{name}={value!r} must be a finite number in [{low}, {high}]"
+        )
+
+
+def _check_count(name: str, value: int, low: int) -> None:
+    if not (isinstance(value, Integral) and value >= low):
+        raise ConfigError(f"{name}={value!r} must be an integer of at least {low}")
 
 
 def _check_ddof(name: str, value: int) -> None:
     if value not in (0, 1):
         raise ConfigError(
             f"{name}={value!r} must be 0 (population std) or 1 (sample std)"
+        )
+
+
+def _check_options(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise ConfigError(
+            f"{name} is a {type(value).__name__}; it must be {kind.__name__}(...)"
         )

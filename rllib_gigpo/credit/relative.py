@@ -48,8 +48,8 @@ def anchor_advantage(
         table: R rows.
         value: float64 [R], e.g. the step returns.
         anchor_group: int64 [R], dense codes.
-        config: ``normalize``, ``revisits``, ``lone_step``, ``ddof``, ``epsilon`` and
-            ``constant_tolerance`` are read.
+        config: ``normalize``, ``revisits``, ``lone_step``, ``min_anchor_group_size``,
+            ``ddof``, ``epsilon`` and ``constant_tolerance`` are read.
 
     Source: arXiv 2505.10978, Eq. 7. ``revisits="first"`` is ours: the first visits are
     the members, and later ones get 0.
@@ -65,9 +65,10 @@ def anchor_advantage(
         ddof=config.ddof,
         constant_tolerance=config.constant_tolerance,
     )
+    is_lone = statistics.count < config.min_anchor_group_size
     advantage = np.zeros(len(table))
     advantage[is_member] = _relative(
-        value, group, statistics, statistics.count == 1, config.lone_step, config
+        value, group, statistics, is_lone, config.lone_step, config
     )
     return advantage
 
