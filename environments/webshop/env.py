@@ -50,7 +50,8 @@ class WebShopEnv(TextEnv):
         step = env.step(info["admissible_actions"][0])
 
     The evaluation split is the goals 0 to 499 of one fixed shuffle, the training split
-    all others, in every process.
+    all others, in every process. (A handful of goals of both have the same words, since
+    the official data lists some option values twice.)
 
     Args:
         catalog: What the shop sells; excludes ``data``. Without both, a made-up world.
