@@ -33,3 +33,7 @@ class CheckpointError(GiGPOError, RuntimeError):
 
 class CreditError(GiGPOError, ValueError):
     """A step table that no advantage can be computed from."""
+
+
+class DownloadError(GiGPOError, RuntimeError):
+    """Data that could not be fetched whole, or is not what was expected."""

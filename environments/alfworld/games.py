@@ -14,6 +14,8 @@ from environments.errors import MissingDataError
 from environments.tasks import Task
 
 SPLITS = ("train", "valid_seen", "valid_unseen")
+NUM_OFFICIAL_GAMES = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
+DATA_FOLDER = "json_2.1.1"
 GAME_FILE = "game.tw-pddl"
 _DATA_VARIABLES = ("RLLIB_GIGPO_DATA", "ALFWORLD_DATA")
 _DEFAULT_DATA = Path("~/.cache/alfworld")
@@ -34,7 +36,7 @@ def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
     """
     bases = [Path(data).expanduser()] if data is not None else list(_default_bases())
     for base in bases:
-        for folder in (base, base / "json_2.1.1", base / "alfworld" / "json_2.1.1"):
+        for folder in (base, base / DATA_FOLDER, base / "alfworld" / DATA_FOLDER):
             if any((folder / split).is_dir() for split in SPLITS):
                 return folder
     places = ", ".join(map(str, bases))
@@ -46,6 +48,19 @@ def _default_bases() -> Iterator[Path]:
         if os.environ.get(variable):
             yield Path(os.environ[variable]).expanduser()
     yield _DEFAULT_DATA.expanduser()
+
+
+def folder_for_download() -> Path:
+    """Where :func:`data_folder` will find games that are fetched: it may not be there.
+
+    Below the first of ``RLLIB_GIGPO_DATA`` and ``ALFWORLD_DATA`` that is set, else
+    below ``~/.cache/alfworld``.
+    """
+    variable = next((name for name in _DATA_VARIABLES if os.environ.get(name)), "")
+    base = next(_default_bases())
+    if variable == "RLLIB_GIGPO_DATA":
+        base = base / "alfworld"
+    return base / DATA_FOLDER
 
 
 @lru_cache(maxsize=16)

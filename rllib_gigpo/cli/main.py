@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rllib_gigpo.errors import GiGPOError
 
-COMMANDS = ("doctor", "warm_start", "export", "serve_search")
+COMMANDS = ("doctor", "data", "warm_start", "export", "serve_search")
 """Modules of this package, each with ``add_parser(subparsers)`` and ``run(args)``."""
 
 REFUSED = 2

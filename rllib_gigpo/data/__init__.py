@@ -1,0 +1,1 @@
+"""Data of other projects, fetched from where they publish it."""
