@@ -232,7 +232,9 @@ class VLLMEngine:
         from vllm.inputs.engine import tokens_input
 
         if self._broken is not None:  # By a load that was under way.
-            self._futures.pop(request.request_id).set_exception(self._broken)
+            future = self._futures.pop(request.request_id, None)
+            if future is not None and future.set_running_or_notify_cancel():
+                future.set_exception(self._broken)
             return
         prompt = tokens_input(
             request.prompt_ids.tolist(), cache_salt=f"policy-{self._policy_version}"
@@ -241,7 +243,7 @@ class VLLMEngine:
 
     def _hand_out(self, output: RequestOutput) -> None:
         future = self._futures.pop(output.request_id, None)
-        if future is None:
+        if future is None or not future.set_running_or_notify_cancel():
             return  # Given up meanwhile.
         (sampled,) = output.outputs
         future.set_result(
@@ -286,7 +288,7 @@ class VLLMEngine:
         self._is_closed = True
         futures, self._futures = self._futures, {}
         for future in futures.values():
-            if not future.done():
+            if future.set_running_or_notify_cancel():
                 future.set_exception(error)
         while not self._inbox.empty():
             self._inbox.get()

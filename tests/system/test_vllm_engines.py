@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.inference.vllm_fixtures import (
     needs_vllm,
     save_vllm_model,
 )
+from tests.processes import is_alive, pid_of, wait_until
 from tests.slow_corridor import SlowCorridorEnv
 
 pytestmark = [pytest.mark.vllm, needs_vllm]
@@ -128,28 +128,12 @@ def _check_greedy_equals_transformers(algorithm: GiGPO, folder: Path) -> None:
         assert completion.num_cached_tokens == 32
 
 
-def pid_of(actor: ActorHandle) -> int:
-    return ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
-
-
-def is_alive(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/status")
-    return status.exists() and "zombie" not in status.read_text()
-
-
 def kill_when_busy(actor: ActorHandle) -> None:
     pid = pid_of(actor)
     wait_until(
         lambda: ray.get(actor.__ray_call__.remote(lambda self: len(self._tasks)))
     )
     os.kill(pid, signal.SIGKILL)
-
-
-def wait_until(condition: Callable[[], object], timeout_s: float = 60.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 def no_placement_group_is_left() -> bool:
