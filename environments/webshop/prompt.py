@@ -150,11 +150,14 @@ def _compact(context: PromptContext) -> str:
 
 
 def _compact_parts(page: str) -> list[str]:
-    """The parts of a page; a star marks what was clicked, in the rich form."""
+    """The parts of a page as clicks name them, in lower case.
+
+    A star marks what was clicked, in the rich form.
+    """
     separator = SEPARATOR if SEPARATOR in page else "\n"
     parts = (_RICH_MARK.sub(_starred, part).strip() for part in page.split(separator))
     return [
-        part
+        part.lower()
         for part in parts
         if part not in _UNTOLD and not part.startswith("You have clicked ")
     ]
