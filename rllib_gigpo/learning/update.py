@@ -3,7 +3,7 @@
 What enters: rows, a plan and a forward function. What leaves: gradients in the model's
 parameters, and the figures of the step.
 
-Shapes: N response tokens of a micro-batch.
+Shapes: r rows and N response tokens of a micro-batch.
 """
 
 from __future__ import annotations
@@ -58,26 +58,24 @@ class StepFigures:
     def add(
         self, inputs: LossInputs, outputs: LossOutputs, packed: PackedTokens
     ) -> None:
-        """Count one micro-batch. Tokens of weight 0 enter no figure."""
+        """Count one micro-batch."""
         self.num_packed_tokens += packed.input_ids.numel()
         self.num_attention_slots += packed.layout.num_slots
-        trains_N = inputs.token_weight > 0
-        if not bool(trains_N.any()):
+        if not len(inputs.logprob):
             return
         term = outputs.term
-        ratio_N = term.ratio[trains_N]
-        drift_N = (inputs.old_logprob - inputs.sampled_logprob)[trains_N].abs()
+        drift_N = (inputs.old_logprob - inputs.sampled_logprob).abs()
         self.total_loss += outputs.total.item()
         self.policy_loss += outputs.policy.item()
         self.kl_loss += outputs.kl.item()
         self.weighted_entropy += outputs.entropy.item()
-        self.num_tokens += int(trains_N.sum())
-        self.num_clipped_low += int(term.is_clipped_low[trains_N].sum())
-        self.num_clipped_high += int(term.is_clipped_high[trains_N].sum())
-        self.num_dual_clipped += int(term.is_dual_clipped[trains_N].sum())
-        self.ratio_sum += ratio_N.sum().item()
-        self.entropy_sum += inputs.entropy.detach()[trains_N].sum().item()
-        self.ratio_max = max(self.ratio_max, ratio_N.max().item())
+        self.num_tokens += len(inputs.logprob)
+        self.num_clipped_low += int(term.is_clipped_low.sum())
+        self.num_clipped_high += int(term.is_clipped_high.sum())
+        self.num_dual_clipped += int(term.is_dual_clipped.sum())
+        self.ratio_sum += term.ratio.sum().item()
+        self.entropy_sum += inputs.entropy.detach().sum().item()
+        self.ratio_max = max(self.ratio_max, term.ratio.max().item())
         self.drift_sum += drift_N.sum().item()
         self.drift_max = max(self.drift_max, drift_N.max().item())
 
@@ -179,26 +177,45 @@ def _loss_inputs(
     device: torch.device,
 ) -> LossInputs:
     chosen = batch.rows.tolist()
+    trains = _training_tokens(rows, batch, device)
+    row_N = packed.row[trains]
 
     def tokens(per_row: RowLogprobs) -> torch.Tensor:
         joined = np.concatenate([per_row[i] for i in chosen])
-        return torch.from_numpy(joined).to(device, torch.float32)
+        return torch.from_numpy(joined).to(device, torch.float32)[trains]
 
     def spread(per_row: NDArray[np.float64]) -> torch.Tensor:
-        return torch.from_numpy(per_row).to(device, torch.float32)[packed.row]
+        return torch.from_numpy(per_row).to(device, torch.float32)[row_N]
 
+    logprob_N = now.logprob[trains]
     return LossInputs(
-        logprob=now.logprob,
-        entropy=now.entropy,
+        logprob=logprob_N,
+        entropy=now.entropy[trains],
         old_logprob=(
-            now.logprob.detach() if old_logprobs is None else tokens(old_logprobs)
+            logprob_N.detach() if old_logprobs is None else tokens(old_logprobs)
         ),
         sampled_logprob=tokens(rows.sampled_logprobs),
         reference_logprob=(
             None if reference_logprobs is None else tokens(reference_logprobs)
         ),
         advantage=spread(rows.advantage[batch.rows]),
-        row=packed.row,
+        row=row_N,
         num_rows=packed.num_rows,
         token_weight=spread(batch.token_weight),
     )
+
+
+def _training_tokens(
+    rows: TrainingRows, batch: MicroBatch, device: torch.device
+) -> slice | torch.Tensor:
+    """Places of the tokens that weigh something, among the batch's response tokens.
+
+    The others are left out and not multiplied by 0: a ratio of theirs that overflows
+    would make that NaN.
+    """
+    trains_r = batch.token_weight > 0
+    if trains_r.all():
+        return slice(None)
+    num_tokens_r = [len(rows.response_ids[i]) for i in batch.rows.tolist()]
+    trains_N = np.repeat(trains_r, num_tokens_r)
+    return torch.from_numpy(np.flatnonzero(trains_N)).to(device)
