@@ -28,13 +28,22 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Mapping[str, Mapping[str, Any]]:
-    """For those that need data, made by hand."""
+def settings(
+    tmp_path: Path, textworld_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> Mapping[str, Mapping[str, Any]]:
+    """For those that need data, made by hand, or that take long to make their games."""
+    monkeypatch.setenv("RLLIB_GIGPO_CACHE", str(textworld_cache))
     game = write_game(
         tmp_path / "train/pick_heat_then_place_in_recep-Apple-None-Shelf-1/trial_a",
         game_text("pick_heat_then_place_in_recep", "Apple", "Shelf"),
     )
-    return {"ALFWorld-v0": {"game": str(game)}}
+    few_games = {
+        "kind": "custom",
+        "num_train_tasks": 1,
+        "num_eval_tasks": 1,
+        "max_episode_steps": 10,
+    }
+    return {"ALFWorld-v0": {"game": str(game)}, "TextWorld-v0": few_games}
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)

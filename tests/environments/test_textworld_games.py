@@ -22,11 +22,10 @@ KINDS = tuple(GAME_KINDS)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("games")
+def cache(textworld_cache):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RLLIB_GIGPO_CACHE", str(folder))
-        yield folder
+        patch.setenv("RLLIB_GIGPO_CACHE", str(textworld_cache))
+        yield textworld_cache
 
 
 @pytest.fixture
