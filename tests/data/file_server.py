@@ -62,7 +62,9 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def file_server() -> Iterator[FileServer]:
     with FileServer() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, args=(0.02,), daemon=True
+        )
         thread.start()
         try:
             yield server
