@@ -115,10 +115,13 @@ def _relative(
     config: CreditConfig,
 ) -> NDArray[np.float64]:
     """Centred, and divided by std + epsilon if asked for; constant groups exactly 0."""
+    is_zero = statistics.is_constant | is_lone
     advantage = value - statistics.mean[group]
     if config.normalize == "std":
-        advantage /= statistics.std[group] + config.epsilon
-    advantage[(statistics.is_constant | is_lone)[group]] = 0.0
+        # Where the result is 0 anyway, epsilon may be 0 as well.
+        scale = np.where(is_zero, 1.0, statistics.std + config.epsilon)
+        advantage /= scale[group]
+    advantage[is_zero[group]] = 0.0
     if lone_rule == "raw":
         at_row = is_lone[group]
         advantage[at_row] = value[at_row]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rllib_gigpo.credit import CreditConfig, StepTable
 
 # Of every property test here; the same examples in each run.
-PROPERTY = settings(deadline=None, derandomize=True, max_examples=60)
+PROPERTY = settings(deadline=None, derandomize=True, max_examples=40)
 
 Step = tuple[Any, float] | tuple[Any, float, bool]
 Episodes = Sequence[Sequence[Step]]
@@ -66,12 +66,12 @@ rewards = st.sampled_from([0.0, 10.0, -0.1, 0.3, 1.0]) | st.floats(-50.0, 50.0)
 steps = st.tuples(
     st.sampled_from(["door", "hall", "shed", "desk"]), rewards, st.booleans()
 )
-episodes = st.lists(steps, min_size=1, max_size=6)
+episodes = st.lists(steps, min_size=1, max_size=4)
 groups_of_episodes = st.dictionaries(
     st.integers(0, 9),
-    st.lists(episodes, min_size=1, max_size=5),
+    st.lists(episodes, min_size=1, max_size=4),
     min_size=1,
-    max_size=4,
+    max_size=3,
 )
 
 
