@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from environments.prompting import HistoryEntry, PromptContext
 from environments.search.env import SearchQAEnv
 from rllib_gigpo.cli.run_file import load_run_file
 
@@ -32,15 +33,34 @@ def test_the_examples_are_sound(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert env.anchor == "state" or run.config.similarity == 0.9
 
 
+def _readme_block(language: str) -> str:
+    file = sys.modules[SearchQAEnv.__module__].__file__ or ""
+    text = Path(file).with_name("README.md").read_text()
+    block = re.search(rf"```{language}\n(.*?)\n```", text, re.DOTALL)
+    assert block is not None
+    return block[1]
+
+
 def test_the_readme_example_runs() -> None:
-    readme = Path(sys.modules[SearchQAEnv.__module__].__file__ or "").with_name(
-        "README.md"
-    )
-    first = re.search(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)
-    assert first is not None
     names: dict[str, object] = {}
-    exec(first[1], names)
+    exec(_readme_block("python"), names)
     assert names["reward"] == 1.0
+
+
+def test_the_prompt_in_the_readme_is_the_one_that_is_sent() -> None:
+    env = SearchQAEnv(top_k=2)
+    question, _ = env.reset(options={"task": env.tasks("eval")[0]})
+    action = env.expert().next_action().action
+    found, *_, info = env.step(action)
+    context = PromptContext(
+        instruction=info["instruction"],
+        observation=found,
+        admissible_actions=None,
+        history=(HistoryEntry(observation=question, action=action),),
+        num_steps_taken=1,
+    )
+    (message,) = env.prompt.messages(context)
+    assert message["content"] == _readme_block("text")
 
 
 @pytest.mark.slow
