@@ -1,10 +1,14 @@
 """The environments by name, for ``gymnasium.make`` and RLlib's ``.environment(...)``.
 
-Entry points are strings, so registering imports no environment. RLlib passes its
-``env_config`` on to ``gymnasium.make`` as keyword arguments.
+Entry points are strings, so registering imports no environment. What RLlib calls
+``env_config`` are an environment's keyword arguments.
 """
 
 from __future__ import annotations
+
+import copy
+import importlib
+from typing import Any
 
 import gymnasium
 
@@ -36,3 +40,25 @@ def register_environments() -> None:
                 disable_env_checker=True,
                 order_enforce=False,
             )
+
+
+def make_registered(name: str, **settings: Any) -> gymnasium.Env[Any, Any]:
+    """A registered environment with settings of its own.
+
+    Danger: ``gymnasium.make`` would keep ``max_episode_steps`` for a wrapper of its
+    own, and the environment would never hear of it.
+
+    Args:
+        name: E.g. ``"Sokoban-v0"``, or ``"package:Name-v0"`` for one that importing the
+            package registers.
+        settings: Keyword arguments of the environment.
+
+    Raises:
+        gymnasium.error.UnregisteredEnv: There is no environment of that name.
+    """
+    module, _, name = name.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    spec = copy.deepcopy(gymnasium.spec(name))
+    spec.kwargs.update(settings)
+    return gymnasium.make(spec, disable_env_checker=True)

@@ -10,6 +10,7 @@ from ray.rllib.env.env_context import EnvContext
 from ray.tune.registry import ENV_CREATOR, _global_registry
 
 import environments  # noqa: F401  (registers them with Gymnasium)
+from environments.registration import make_registered
 from environments.text_env import TextEnv
 from rllib_gigpo.errors import ConfigError
 
@@ -45,7 +46,7 @@ def _make(env: str | type, env_config: dict[str, Any]) -> gymnasium.Env:
         module_name, _, class_name = env.rpartition(".")
         return getattr(importlib.import_module(module_name), class_name)(**env_config)
     try:
-        return gymnasium.make(env, disable_env_checker=True, **env_config)
+        return make_registered(env, **env_config)
     except gymnasium.error.UnregisteredEnv as error:
         raise ConfigError(
             f"there is no environment {env!r} ({error}); register it with "

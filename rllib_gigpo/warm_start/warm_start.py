@@ -21,6 +21,7 @@ import gymnasium
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 import environments  # noqa: F401  (registers them with Gymnasium)
+from environments.registration import make_registered
 from environments.tasks import Task
 from environments.text_env import TextEnv
 from rllib_gigpo.checkpoints import atomic_folder
@@ -115,9 +116,7 @@ def warm_start(
 
 def _make_env(settings: WarmStartSettings) -> TextEnv:
     try:
-        made = gymnasium.make(
-            settings.env, disable_env_checker=True, **settings.env_config
-        )
+        made = make_registered(settings.env, **settings.env_config)
     except gymnasium.error.UnregisteredEnv as error:
         raise ConfigError(f"there is no environment {settings.env!r} ({error})") from (
             error

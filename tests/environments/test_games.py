@@ -10,10 +10,10 @@ from pathlib import Path
 
 import gymnasium
 import pytest
-from gymnasium.envs.registration import load_env_creator
 from gymnasium.utils.env_checker import check_env
 
 import environments  # noqa: F401  (registers them)
+from environments.registration import make_registered
 
 GAMES = (
     "Sokoban-v0",
@@ -39,9 +39,7 @@ pytestmark = pytest.mark.parametrize("name", GAMES)
 
 
 def make(name, **settings):
-    # Not by gymnasium.make, which takes max_episode_steps for a wrapper of its own.
-    entry_point = gymnasium.spec(name).entry_point
-    return load_env_creator(entry_point)(**settings)
+    return make_registered(name, **settings).unwrapped
 
 
 def test_gymnasium_accepts_the_environment(name):
@@ -62,6 +60,10 @@ def test_malformed_actions_change_nothing_but_the_number_of_steps(name):
         assert after["figures"]["num_rejected"] == number
         assert told != observation and told.endswith(observation)
         assert told in env.observation_space
+
+
+def test_the_limit_of_steps_reaches_an_environment_made_by_name(name):
+    assert make(name, max_episode_steps=3).max_episode_steps == 3
 
 
 def test_a_step_without_a_running_episode_is_an_error(name):
