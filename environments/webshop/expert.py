@@ -49,7 +49,8 @@ class ShoppingExpert:
     It searches for what the instruction says but the price, takes the first product
     within the price whose title holds all the words before the options, or else the
     first within the price, chooses the options and buys. Products that lack an option
-    are passed over while there are others.
+    are passed over while there are others; one that somebody else looked up is left
+    unless its title holds all the words.
 
     Args:
         site: Gives the visit as it is now.
@@ -68,6 +69,7 @@ class ShoppingExpert:
         values = _OPTION_NAME.sub(" ", self._options)
         self._query = " ".join(_WORD.findall(f"{thing} {values}".lower()))
         self._passed_over: set[str] = set()
+        self._picked = ""
         self._is_content = False
 
     def next_action(self) -> ShopperStep:
@@ -99,6 +101,7 @@ class ShoppingExpert:
         ]
         if fitting:
             best = next((r for r in fitting if self._is_held(r.title)), fitting[0])
+            self._picked = best.asin
             return _click(best.asin, "this fits")
         if results and number < _MAX_RESULT_PAGES:
             return _click(pages.NEXT, "look on")
@@ -108,7 +111,10 @@ class ShoppingExpert:
         return _click(pages.BACK_TO_SEARCH, "start over")
 
     def _choose(self, page: Page, asin: str, chosen: dict[str, str]) -> ShopperStep:
-        """The next option to choose, or buying, or back if an option is missing."""
+        """The next option to choose, or buying, or back from a product unfit."""
+        is_held = any(self._is_held(part.text) for part in page.parts[2:])
+        if asin != self._picked and not is_held:
+            return _click(pages.PREVIOUS, "not this")
         untold = f"{self._options}, and"
         missing = []
         for name, values in _option_groups(page).items():
