@@ -51,6 +51,7 @@ print(hashlib.sha256(figures).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_hash_seed_changes_nothing():
     outputs = {
         subprocess.run(
