@@ -64,12 +64,13 @@ class SearchBatcher:
                     if not request.result.done():
                         request.result.set_exception(error)
                 continue
-            results = iter(found)
+            start = 0
             for request in batch:
-                own = [next(results)[: request.top_k] for _ in request.queries]
+                own = found[start : start + len(request.queries)]
+                start += len(request.queries)
                 # A client that has gone away has cancelled its future.
                 if not request.result.done():
-                    request.result.set_result(own)
+                    request.result.set_result([hits[: request.top_k] for hits in own])
 
     def _next_batch(self) -> list[_Request]:
         batch = [self._waiting.popleft()]

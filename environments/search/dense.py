@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Encoder(Protocol):
     """What turns texts into vectors; sentence-transformers' models do."""
 
     def encode(
-        self, sentences: list[str], *, normalize_embeddings: bool, batch_size: int
+        self, sentences: list[str], /, *, normalize_embeddings: bool, batch_size: int
     ) -> NDArray[np.float32]:
         """Float32 [num_sentences, width], each of unit length when normalised."""
         ...
@@ -141,8 +141,7 @@ def load_encoder(model: str) -> Encoder:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise ImportError(_EXTRA) from error
-    encoder: Encoder = SentenceTransformer(model)
-    return encoder
+    return cast(Encoder, SentenceTransformer(model))
 
 
 def _encode(encoder: Encoder, texts: list[str], batch_size: int) -> NDArray[np.float32]:

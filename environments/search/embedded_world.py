@@ -14,13 +14,9 @@ from functools import lru_cache
 
 from environments.search.bm25 import Bm25Retriever
 from environments.search.corpus import Corpus
-from environments.search.encyclopedia import (
-    RELATIONS,
-    Encyclopedia,
-    Relation,
-    make_encyclopedia,
-)
+from environments.search.encyclopedia import Encyclopedia, make_encyclopedia
 from environments.search.questions import Question
+from environments.search.relations import RELATIONS, Relation
 
 HOP_SETS = ("one_hop", "two_hop")
 _EVAL_QUESTIONS_PER_SET = 64

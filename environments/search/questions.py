@@ -184,7 +184,10 @@ def _question(
 
 
 def _golden_answers(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The answers of a row: a text, a list, or ``{"target": [...]}`` deep inside."""
+    """The answers of a row: a text, a list, or ``{"target": [...]}`` deep inside.
+
+    MuSiQue's own files hold further right answers as ``answer_aliases``.
+    """
     fields = [row.get(field) for field in _ANSWER_FIELDS]
     value = next((v for v in fields if v is not None), None)
     if value is None:
@@ -194,7 +197,7 @@ def _golden_answers(row: Mapping[str, Any]) -> tuple[str, ...]:
     if value is None:
         return ()
     values = value if isinstance(value, list | tuple) else [value]
-    return tuple(str(answer) for answer in values)
+    return tuple(str(answer) for answer in (*values, *row.get("answer_aliases", ())))
 
 
 def _mapping(row: Mapping[str, Any], field: str) -> Mapping[str, Any]:

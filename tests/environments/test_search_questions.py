@@ -13,11 +13,7 @@ import pytest
 
 from environments.errors import DataFileError, MissingDataError
 from environments.search.embedded_world import world_questions, world_retriever
-from environments.search.encyclopedia import (
-    RELATIONS,
-    WORLD_SIZES,
-    make_encyclopedia,
-)
+from environments.search.encyclopedia import WORLD_SIZES, make_encyclopedia
 from environments.search.questions import (
     Question,
     read_question_folder,
@@ -25,6 +21,7 @@ from environments.search.questions import (
     set_key,
     take_sets,
 )
+from environments.search.relations import RELATIONS
 from tests.shared_data import shared_file
 
 
@@ -62,6 +59,13 @@ def _question(number: int, set_name: str = "nq") -> Question:
             "reward_model": {"ground_truth": {"target": ["a", "b"]}, "style": "rule"},
         },
         {"id": "7", "ds": "owner/NQ", "question": " who? ", "answers": ["a", "b"]},
+        {
+            "id": "7",
+            "dataset": "nq_open",
+            "question": "who?",
+            "answer": "a",
+            "answer_aliases": ["b"],
+        },
         {
             "data_source": "nq",
             "extra_info": {"index": 7, "question": "who?"},
