@@ -98,6 +98,21 @@ class TextEnv(gymnasium.Env[str, str]):
         included, changes nothing, costs a step and is answered in words.
         """
 
+    def chosen_task_id(self, options: dict[str, Any] | None) -> str:
+        """The task that ``options`` name, or one drawn by ``self.np_random``.
+
+        For :meth:`reset`, after ``super().reset(seed=seed)``. Whether a named task
+        exists is left to be checked.
+
+        Raises:
+            TypeError, ValueError: As :func:`task_id_of`.
+        """
+        task_id = task_id_of(options)
+        if task_id is None:
+            tasks = self.tasks(self.splits[0])
+            task_id = tasks[int(self.np_random.integers(len(tasks)))].id
+        return task_id
+
     def expert(self) -> ExpertPolicy:
         """A scripted player of the episode that was just reset, if there is one.
 

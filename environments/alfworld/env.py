@@ -89,10 +89,6 @@ class AlfworldEnv(HouseEnv):
             return TaskSet.of(split, [self._single_task])
         return TaskSet.of(split, list_games(self._folder, split))
 
-    def _draw_task(self) -> Task:
-        tasks = self.tasks(SPLITS[0])
-        return tasks[int(self.np_random.integers(len(tasks)))]
-
     def _start_game(self, task_id: str) -> tuple[Game, str]:
         path = self._path_of(task_id)
         house = house_of_game(path)

@@ -14,8 +14,7 @@ from environments.alfworld.prompt import HouseholdPrompt
 from environments.alfworld.simulator import Simulator
 from environments.alfworld.wording import NOTHING_HAPPENS
 from environments.prompting import PromptTemplate
-from environments.tasks import Task
-from environments.text_env import StepInfo, TextEnv, task_id_of
+from environments.text_env import StepInfo, TextEnv
 
 Anchor: TypeAlias = Literal["state", "observation"]
 PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
@@ -102,10 +101,6 @@ class HouseEnv(TextEnv):
             ValueError: There is no such task.
         """
 
-    @abstractmethod
-    def _draw_task(self) -> Task:
-        """A task of the training split, drawn by ``self.np_random``."""
-
     @property
     def simulator(self) -> Simulator:
         """The simulator of the running game, for experts.
@@ -133,8 +128,7 @@ class HouseEnv(TextEnv):
             ValueError: The task is unknown.
         """
         super().reset(seed=seed)
-        task_id = task_id_of(options)
-        self._task_id = self._draw_task().id if task_id is None else task_id
+        self._task_id = self.chosen_task_id(options)
         self._game, self._instruction = self._start_game(self._task_id)
         observation = self._game.reset()
         self._num_steps = self._num_rejected = 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from environments.checking.episodes import play
-from environments.checking.requirement import require
+from environments.checking.requirement import require, shortened
 from environments.experts import ExpertPolicy
 from environments.parsing import is_listed
+from environments.prompting import PromptTemplate, ResponseWriter
 from environments.tasks import Task
 from environments.text_env import StepInfo, TextEnv
 
@@ -27,7 +28,8 @@ def check_expert(env: TextEnv, task: Task, max_steps: int) -> None:
         nonlocal expert
         # Made after the reset of the episode that it is to play.
         expert = expert or env.expert()
-        action = expert.next_action().action
+        advice = expert.next_action()
+        action = advice.action
         again = expert.next_action().action
         require(
             action == again,
@@ -40,6 +42,27 @@ def check_expert(env: TextEnv, task: Task, max_steps: int) -> None:
             f"the expert advises {action!r}, which is not admissible",
             "advise one of the listed actions",
         )
+        _check_reply(env.prompt, advice.thought, action, admissible)
         return action
 
     play(env, task.id, 0, choose, max_steps)
+
+
+def _check_reply(
+    prompt: PromptTemplate,
+    thought: str,
+    action: str,
+    admissible: tuple[str, ...] | None,
+) -> None:
+    """Check that a demonstration of the action is read back as it."""
+    if isinstance(prompt, ResponseWriter):
+        reply = prompt.response(thought, action)
+    else:
+        reply = f"<think>{thought}</think><action>{action}</action>"
+    parsed = prompt.parse(reply, admissible)
+    require(
+        parsed.is_admissible and parsed.action == action,
+        f"the expert's reply {shortened(reply)} is read as {parsed}",
+        "give the prompt template a method response(thought, action) that writes what "
+        "parse reads",
+    )

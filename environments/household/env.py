@@ -14,7 +14,7 @@ from environments.household.tasks import (
     house_of_task,
     house_tasks,
 )
-from environments.tasks import Task, TaskSet
+from environments.tasks import TaskSet
 
 MAX_EPISODE_STEPS = {"tiny": 20, "small": 30, "full": 50}
 
@@ -79,10 +79,6 @@ class HouseholdEnv(HouseEnv):
             task_types=self.task_types,
             num_tasks=self._num_tasks.get(split),
         )
-
-    def _draw_task(self) -> Task:
-        tasks = self.tasks(SPLITS[0])
-        return tasks[int(self.np_random.integers(len(tasks)))]
 
     def _start_game(self, task_id: str) -> tuple[Game, str]:
         house = house_of_task(task_id)

@@ -294,6 +294,16 @@ class ExpertChangesItsMind(NumberEnv):
         return Advice(["up", "down"])
 
 
+class DeafToItsExpert(WithPrompt):
+    class prompt_class(NumberPrompt):
+        def parse(self, text, admissible_actions):
+            text = text.replace("<action>", "<do>")
+            return super().parse(text, admissible_actions)
+
+    def expert(self):
+        return Advice(["up"])
+
+
 COMPLAINTS = {
     NoTextEnv: "no TextEnv",
     DiscreteActions: "action_space is Discrete",
@@ -339,6 +349,7 @@ COMPLAINTS = {
     ParserGivesNoReason: "without a reason",
     ParserAdmitsAll: "was not listed",
     ExpertOutOfTheList: "'jump', which is not admissible",
+    DeafToItsExpert: "writes what parse reads",
     ExpertChangesItsMind: "and then 'down' in the same state",
 }
 
