@@ -59,17 +59,31 @@ def load_model(
             generate.
 
     Raises:
-        ModelFolderError: There is no such model.
+        ModelFolderError: There is no such model, or it lacks weights.
     """
     model_config = _load_config(config)
     _switch_off_dropout(model_config)
-    model = AutoModelForCausalLM.from_pretrained(
-        config.model_name_or_path,
-        config=model_config,
-        dtype=dtype or config.torch_dtype,
-        attn_implementation=attention,
-        trust_remote_code=config.trust_remote_code,
-    )
+    try:
+        model, loaded = AutoModelForCausalLM.from_pretrained(
+            config.model_name_or_path,
+            config=model_config,
+            dtype=dtype or config.torch_dtype,
+            attn_implementation=attention,
+            trust_remote_code=config.trust_remote_code,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelFolderError(
+            f"the weights of {config.model_name_or_path!r} cannot be loaded ({error}); "
+            "the folder needs the safetensors files that save_pretrained writes"
+        ) from error
+    # Transformers would fill them with random numbers and go on.
+    if missing := sorted(loaded["missing_keys"]):
+        raise ModelFolderError(
+            f"{config.model_name_or_path!r} lacks {len(missing)} of the model's "
+            f"weights (first: {missing[0]!r}); save the whole model with "
+            "save_pretrained"
+        )
     if config.gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     return model
@@ -91,6 +105,12 @@ def load_tokenizer(config: LLMConfig) -> PreTrainedTokenizerBase:
             f"{config.model_name_or_path!r} has no tokenizer that transformers can "
             f"load ({error}); save one into the folder with tokenizer.save_pretrained"
         ) from error
+    # Without files transformers makes one of special tokens only and goes on.
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise ModelFolderError(
+            f"{config.model_name_or_path!r} holds no tokenizer; save the model's own "
+            "into the folder with tokenizer.save_pretrained"
+        )
     if not tokenizer.chat_template:
         raise ModelFolderError(
             f"the tokenizer of {config.model_name_or_path!r} has no chat template; use "
