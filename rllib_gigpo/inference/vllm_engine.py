@@ -43,6 +43,7 @@ from rllib_gigpo.weight_sync.base import check_coverage
 
 if TYPE_CHECKING:
     from vllm.outputs import RequestOutput
+    from vllm.sampling_params import SamplingParams
     from vllm.v1.engine.llm_engine import LLMEngine
 
 logger = logging.getLogger(__name__)
@@ -239,7 +240,9 @@ class VLLMEngine:
         prompt = tokens_input(
             request.prompt_ids.tolist(), cache_salt=f"policy-{self._policy_version}"
         )
-        self._llm.add_request(request.request_id, prompt, _sampling_params(request))
+        self._llm.add_request(
+            request.request_id, prompt, to_vllm_sampling_params(request)
+        )
 
     def _hand_out(self, output: RequestOutput) -> None:
         future = self._futures.pop(output.request_id, None)
@@ -316,7 +319,8 @@ def start_vllm(settings: VLLMSettings) -> LLMEngine:
     )
 
 
-def _sampling_params(request: GenerationRequest) -> object:
+def to_vllm_sampling_params(request: GenerationRequest) -> SamplingParams:
+    """VLLM's own form of what a request asks for."""
     from vllm.sampling_params import RequestOutputKind, SamplingParams
 
     sampling = request.sampling

@@ -10,6 +10,8 @@ _CPU_KV_CACHE_BYTES = 1 << 30
 _CPU_BLOCK_SIZE = 32
 """The smallest that vLLM's CPU attention takes; prefixes are shared by whole blocks."""
 
+_CPU_TOKENS_PER_STEP = 4096
+
 _WORKER_EXTENSION = "rllib_gigpo.inference.vllm_worker.WeightReloader"
 
 
@@ -77,6 +79,12 @@ class VLLMSettings:
             arguments["kv_cache_memory_bytes"] = _CPU_KV_CACHE_BYTES
             arguments["block_size"] = _CPU_BLOCK_SIZE
             arguments["enforce_eager"] = True
+            # A prompt computed in parts rewinds its random generator, which those of
+            # a CPU refuse: whole prompts only, each within the budget of a step.
+            arguments["enable_chunked_prefill"] = False
+            arguments["max_num_batched_tokens"] = max(
+                _CPU_TOKENS_PER_STEP, self.max_model_len
+            )
         return arguments | dict(self.engine_kwargs)
 
     def environment(self, *, has_gpu: bool) -> dict[str, str]:

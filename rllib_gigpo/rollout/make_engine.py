@@ -28,14 +28,7 @@ def make_engine(
     Raises:
         ModelFolderError: There is no such model, or it is unfit.
     """
-    llm = config.llm_config
-    tokenizer = load_tokenizer(llm)
-    renderer = PromptRenderer(
-        tokenizer,
-        config.max_prompt_tokens,
-        stop_token_ids(llm, tokenizer),
-        config.chat_template_kwargs,
-    )
+    renderer = make_renderer(config)
     if config.engine_actor_names:
         client = EngineClient(
             config.engine_actor_names,
@@ -43,6 +36,7 @@ def make_engine(
             start_timeout_s=config.engine_start_timeout_s,
         )
         return client, renderer
+    llm = config.llm_config
     engine = TransformersEngine(
         load_model(llm),
         max_model_len=llm.max_model_len,
@@ -50,3 +44,19 @@ def make_engine(
         device="cuda" if torch.cuda.is_available() else "cpu",
     )
     return engine, renderer
+
+
+def make_renderer(config: GiGPOConfig) -> PromptRenderer:
+    """The renderer with the model's tokenizer and stop tokens.
+
+    Raises:
+        ModelFolderError: There is no such model, or it is unfit.
+    """
+    llm = config.llm_config
+    tokenizer = load_tokenizer(llm)
+    return PromptRenderer(
+        tokenizer,
+        config.max_prompt_tokens,
+        stop_token_ids(llm, tokenizer),
+        config.chat_template_kwargs,
+    )

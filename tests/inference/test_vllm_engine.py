@@ -123,6 +123,18 @@ def test_a_seed_gives_the_same_tokens_whatever_else_is_sampled(
     assert different.token_ids.tolist() != alone.token_ids.tolist()
 
 
+def test_prompts_of_more_tokens_than_a_step_takes_wait_their_turn(
+    engine: VLLMEngine,
+) -> None:
+    requests = [
+        make_request(str(n), make_prompt(100, seed=n), temperature=1.0, seed=n)
+        for n in range(40)
+    ]
+    together = complete(engine, requests)
+    (alone,) = complete(engine, requests[-1:])
+    assert together[-1].token_ids.tolist() == alone.token_ids.tolist()
+
+
 def test_the_stop_token_is_kept_and_no_other_token_stops(engine: VLLMEngine) -> None:
     (free,) = complete(
         engine, [make_request("free", make_prompt(20), stop_token_ids=())]

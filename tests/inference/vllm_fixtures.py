@@ -44,8 +44,11 @@ def vllm_settings(folder: Path) -> VLLMSettings:
         dtype="float32",
         max_model_len=MAX_MODEL_LEN,
         max_batch_size=32,
-        # Far less than by default: the model is tiny.
-        engine_kwargs={"kv_cache_memory_bytes": 1 << 26},
+        # Far less than by default: the model is tiny, and some prompts must wait.
+        engine_kwargs={
+            "kv_cache_memory_bytes": 1 << 26,
+            "max_num_batched_tokens": 2 * MAX_MODEL_LEN,
+        },
     )
 
 
