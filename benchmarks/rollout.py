@@ -58,6 +58,7 @@ class Speed:
 
     @property
     def tokens_per_s(self) -> float:
+        """Generated tokens per second of wall time."""
         return self.num_tokens / self.seconds
 
 
@@ -70,6 +71,7 @@ class RecordingEngine:
         self.completions: list[Completion] = []
 
     async def generate(self, request: GenerationRequest) -> Completion:
+        """See the Engine protocol."""
         self.requests.append(request)
         completion = await self._engine.generate(request)
         self.completions.append(completion)
@@ -84,6 +86,7 @@ class LockStepEngine:
         self._waiting: list[tuple[GenerationRequest, asyncio.Future[Completion]]] = []
 
     async def generate(self, request: GenerationRequest) -> Completion:
+        """See the Engine protocol."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if len(self._waiting) == 1:
@@ -263,16 +266,14 @@ def main() -> None:
 
 def report(figures: dict[str, list[Speed]]) -> None:
     raw = float(np.median([speed.tokens_per_s for speed in figures["raw"]]))
-    print(
-        f"{'':<14}{'requests':>10}{'tokens':>10}{'tokens/s':>10}{'of raw':>8}", end=""
-    )
-    print(f"{'cached':>9}")
+    columns = ("requests", "tokens", "tokens/s", "of raw", "cached")
+    print(" " * 14 + "".join(f"{column:>10}" for column in columns))
     for name, speeds in figures.items():
         rate = float(np.median([speed.tokens_per_s for speed in speeds]))
         last = speeds[-1]
         print(
             f"{name:<14}{last.num_requests:>10,}{last.num_tokens:>10,}{rate:>10,.0f}"
-            f"{rate / raw:>8.2f}{last.cached_prompt_fraction:>9.2f}"
+            f"{rate / raw:>10.2f}{last.cached_prompt_fraction:>10.2f}"
         )
 
 
