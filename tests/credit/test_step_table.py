@@ -1,5 +1,6 @@
 """What a step table takes, and what it says about a table that cannot be."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -26,6 +27,15 @@ def refused(match, **changes):
         StepTable.from_columns(**columns)
     # Errors cross process borders.
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_columns_are_named_and_all_but_the_last_two_are_required():
+    parameters = inspect.signature(StepTable.from_columns).parameters
+    required = ["group", "trajectory", "step", "state_key", "reward"]
+    assert list(parameters) == [*required, "valid", "success"]
+    for name, parameter in parameters.items():
+        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        assert (parameter.default is inspect.Parameter.empty) == (name in required)
 
 
 def test_valid_defaults_to_all_true():
