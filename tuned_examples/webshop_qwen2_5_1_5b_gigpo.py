@@ -1,6 +1,6 @@
 """The published WebShop experiment: Qwen2.5-1.5B-Instruct, 1,000 products.
 
-    export RLLIB_GIGPO_DATA=/data   # with webshop/items_shuffle_1000.json and the other
+    rllib-gigpo data get webshop
     rllib train file tuned_examples/webshop_qwen2_5_1_5b_gigpo.py
 
 Hyper-parameters of arXiv 2505.10978, Appendix E.1, and its published scripts; laid out
@@ -10,12 +10,9 @@ without division by the standard deviation, 3 seeds), which has not been reprodu
 these settings; about 93.4 % is the most that the official reward allows.
 """
 
-import os
-
 from rllib_gigpo import GiGPOConfig
 
-DATA = os.path.join(os.environ.get("RLLIB_GIGPO_DATA", "data"), "webshop")
-ENV_CONFIG = {"data": DATA, "reward": "success", "win_reward": 10.0}
+ENV_CONFIG = {"world": "official", "reward": "success", "win_reward": 10.0}
 
 config = (
     GiGPOConfig()

@@ -26,10 +26,12 @@ from environments.webshop.title_nouns import Tagger, plain_words, title_nouns
 
 RESULTS_PER_SEARCH = 50
 SIZES = ("1000", "all")
-_FILES = {
+FILES = {
     "1000": ("items_shuffle_1000.json", "items_ins_v2_1000.json"),
     "all": ("items_shuffle.json", "items_ins_v2.json"),
 }
+_DATA_VARIABLE = "RLLIB_GIGPO_DATA"
+_DEFAULT_DATA = Path("~/.cache/rllib-gigpo/data")
 _GET_DATA = "get them by `rllib-gigpo data get webshop`"
 
 
@@ -72,7 +74,7 @@ class Catalog:
     @classmethod
     def load(
         cls,
-        folder: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
         *,
         size: str = "1000",
         tagger: Tagger = "auto",
@@ -82,7 +84,8 @@ class Catalog:
         Args:
             folder: Holds ``items_shuffle_1000.json`` and ``items_ins_v2_1000.json``
                 (for ``size="all"`` the same names without the number), each perhaps
-                with the ending ``.xz``; or a folder ``webshop`` that does.
+                with the ending ``.xz``; or a folder ``webshop`` that does. By default
+                :func:`folder_for_download`.
             size: ``"1000"`` products, as the published runs have it, or ``"all"``.
             tagger: See :func:`environments.webshop.title_nouns.title_nouns`.
 
@@ -94,8 +97,9 @@ class Catalog:
         """
         if size not in SIZES:
             raise ValueError(f"size={size!r}: choose one of {list(SIZES)}")
-        names = _FILES[size]
-        base = Path(folder).expanduser().resolve()
+        names = FILES[size]
+        base = folder_for_download() if folder is None else Path(folder).expanduser()
+        base = base.resolve()
         for place in (base, base / "webshop"):
             products, attributes = (_find(place, name) for name in names)
             if products is not None and attributes is not None:
@@ -123,6 +127,12 @@ class Catalog:
         """The lower-case nouns of a title, repeats included."""
         nouns = self._nouns.get(title)
         return plain_words(title) if nouns is None else nouns
+
+
+def folder_for_download() -> Path:
+    """``$RLLIB_GIGPO_DATA/webshop``, by default under ``~/.cache/rllib-gigpo/data``."""
+    base = Path(os.environ.get(_DATA_VARIABLE) or _DEFAULT_DATA)
+    return base.expanduser() / "webshop"
 
 
 def _find(folder: Path, name: str) -> Path | None:

@@ -13,7 +13,7 @@ from environments.prompting import PromptTemplate
 from environments.tasks import Task, TaskSet
 from environments.text_env import StepInfo, TextEnv, task_id_of
 from environments.webshop.catalog import Catalog
-from environments.webshop.embedded_world import embedded_catalog
+from environments.webshop.embedded_world import WORLD_SIZES, embedded_catalog
 from environments.webshop.expert import ShoppingExpert
 from environments.webshop.goals import Goal
 from environments.webshop.prompt import (
@@ -31,6 +31,8 @@ Reward: TypeAlias = Literal["graded", "success"]
 PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
 
 SPLITS = ("train", "eval")
+OFFICIAL = "official"
+WORLDS = (*WORLD_SIZES, OFFICIAL)
 _ANCHORS = ("state", "observation")
 _OBSERVATION_MODES = ("text", "text_rich")
 _REWARDS = ("graded", "success")
@@ -44,7 +46,7 @@ class WebShopEnv(TextEnv):
 
     Example::
 
-        env = WebShopEnv(data="~/.cache/rllib-gigpo/data/webshop")
+        env = WebShopEnv(world="official")
         observation, info = env.reset(options={"task": env.tasks("eval")[0]})
         step = env.step("search[red cotton shirt]")
         step = env.step(info["admissible_actions"][0])
@@ -54,12 +56,14 @@ class WebShopEnv(TextEnv):
     the official data lists some option values twice.)
 
     Args:
-        catalog: What the shop sells; excludes ``data``. Without both, a made-up world.
-        data: The folder of the official files; see :meth:`Catalog.load`.
+        catalog: What the shop sells; excludes ``data`` and ``world``.
+        world: ``"official"``, or a made-up world: ``"tiny"`` (60 products) or
+            ``"full"`` (420). ``"tiny"`` by default, and ``"official"`` with ``data``.
+        data: The folder of the official files; see :meth:`Catalog.load` for it and its
+            default.
         size: ``"1000"`` products of the official catalog, or ``"all"``.
         tagger: Where nouns of official titles come from; see
             :func:`environments.webshop.title_nouns.title_nouns`.
-        world: Size of the made-up world: ``"tiny"`` (60 products) or ``"full"`` (420).
         goal: The only goal to play, a :class:`Goal` or one in WebShop's own form.
         observation_mode: ``"text"``, as in the published runs, or ``"text_rich"``,
             which also shows what can be clicked and which options are chosen.
@@ -85,10 +89,10 @@ class WebShopEnv(TextEnv):
         self,
         catalog: Catalog | None = None,
         *,
+        world: str | None = None,
         data: str | os.PathLike[str] | None = None,
         size: str = "1000",
         tagger: Tagger = "auto",
-        world: str = "tiny",
         goal: Goal | Mapping[str, Any] | None = None,
         observation_mode: ObservationMode = "text",
         reward: Reward = "graded",
@@ -100,16 +104,12 @@ class WebShopEnv(TextEnv):
     ) -> None:
         if max_episode_steps < 1:
             raise ValueError(f"max_episode_steps={max_episode_steps} is less than 1")
-        if catalog is not None and data is not None:
-            raise ValueError("give either a catalog or a folder of data, not both")
         _check("tagger", tagger, TAGGERS)
         _check("observation_mode", observation_mode, _OBSERVATION_MODES)
         _check("reward", reward, _REWARDS)
         _check("option_matching", option_matching, OPTION_MATCHINGS)
         _check("anchor", anchor, _ANCHORS)
-        if catalog is None and data is not None:
-            catalog = Catalog.load(data, size=size, tagger=tagger)
-        self.catalog = embedded_catalog(world) if catalog is None else catalog
+        self.catalog = _catalog(catalog, world, data, size=size, tagger=tagger)
         if goal is None or isinstance(goal, Goal):
             self._given_goal = goal
         else:
@@ -252,6 +252,28 @@ class WebShopEnv(TextEnv):
             f"no task {task_id!r}; ids are 'eval/0' to 'eval/{num_eval - 1}' and "
             f"'train/{num_eval}' to 'train/{len(goals) - 1}'"
         )
+
+
+def _catalog(
+    catalog: Catalog | None,
+    world: str | None,
+    data: str | os.PathLike[str] | None,
+    *,
+    size: str,
+    tagger: Tagger,
+) -> Catalog:
+    if catalog is not None:
+        if world is not None or data is not None:
+            raise ValueError("give either a catalog or where to find one, not both")
+        return catalog
+    if world is None:
+        world = WORLDS[0] if data is None else OFFICIAL
+    _check("world", world, WORLDS)
+    if world == OFFICIAL:
+        return Catalog.load(data, size=size, tagger=tagger)
+    if data is not None:
+        raise ValueError(f"world={world!r} is made up and needs no data={data!r}")
+    return embedded_catalog(world)
 
 
 def _admissible(site: Site) -> tuple[str, ...]:

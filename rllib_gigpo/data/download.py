@@ -40,16 +40,18 @@ class RemoteFile:
         url: Where it is, by http or https.
         size: In bytes, if known.
         sha256: In hexadecimal, if known.
+        saved_as: Name to keep it under, where its address does not end in one.
     """
 
     url: str
     size: int | None = None
     sha256: str | None = None
+    saved_as: str = ""
 
     @property
     def name(self) -> str:
         """Its own name."""
-        return self.url.rpartition("/")[2]
+        return self.saved_as or self.url.rpartition("/")[2]
 
 
 def download(

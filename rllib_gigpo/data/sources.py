@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from environments.alfworld.games import folder_for_download as alfworld_folder
-from rllib_gigpo.data import alfworld
+from environments.webshop.catalog import folder_for_download as webshop_folder
+from rllib_gigpo.data import alfworld, webshop
 from rllib_gigpo.data.download import RemoteFile
 
 
@@ -38,5 +39,12 @@ SOURCES: dict[str, DataSource] = {
         default_folder=alfworld_folder,
         is_installed=alfworld.is_installed,
         install=alfworld.install,
+    ),
+    "webshop": DataSource(
+        title="WebShop's catalog of 1,000 products (5 MB)",
+        files=webshop.FILES,
+        default_folder=webshop_folder,
+        is_installed=webshop.is_installed,
+        install=webshop.install,
     ),
 }

@@ -175,7 +175,7 @@ def test_what_is_not_understood_changes_nothing_and_costs_a_step(action):
         assert (reward, terminated, info["figures"]["num_rejected"]) == (0, False, 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.one_of(
@@ -292,6 +292,8 @@ def test_ids_outside_of_their_panel_are_refused(task):
         {"goal": {"asin": "P1"}},
         {"prompt": {"style": "x"}},
         {"catalog": embedded_catalog("tiny"), "data": "x"},
+        {"catalog": embedded_catalog("tiny"), "world": "tiny"},
+        {"world": "tiny", "data": "x"},
     ],
 )
 def test_settings_out_of_range_are_refused(bad):
