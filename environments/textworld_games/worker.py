@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,6 +20,8 @@ from environments.textworld_games.session import Session
 
 def main() -> None:
     """Answer requests until there are no more."""
+    # An interrupt is the parent's affair.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever libraries print must not get among the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -6,7 +6,7 @@ import atexit
 import contextlib
 import json
 import os
-import select
+import selectors
 import subprocess
 import sys
 import threading
@@ -82,7 +82,9 @@ class Worker:
         try:
             process.stdin.write(line)
             process.stdin.flush()
-            is_ready, _, _ = select.select([process.stdout], [], [], self._timeout_s)
+            with selectors.DefaultSelector() as selector:
+                selector.register(process.stdout, selectors.EVENT_READ)
+                is_ready = bool(selector.select(self._timeout_s))
             answer = process.stdout.readline() if is_ready else None
         except OSError:
             answer = ""
