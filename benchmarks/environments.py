@@ -16,12 +16,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from environments.alfworld.env import AlfworldEnv
+from environments.cards.blackjack import BlackjackEnv
+from environments.cards.formula_envs import EZPointsEnv, Points24Env
+from environments.cards.number_line import NumberLineEnv
 from environments.errors import MissingDataError
+from environments.sokoban.env import SokobanEnv
 from environments.tasks import Task
 from environments.text_env import TextEnv
 from environments.webshop.env import WebShopEnv
 
 _NUM_TASKS = 50
+_GENERATED_GAMES: tuple[type[TextEnv], ...] = (
+    SokobanEnv,
+    NumberLineEnv,
+    EZPointsEnv,
+    Points24Env,
+    BlackjackEnv,
+)
 _PLACEHOLDER = re.compile(r"<[a-z ]+>")
 
 
@@ -93,6 +104,10 @@ def contestants(data: str | None, webshop_data: str | None) -> list[Contestant]:
                 world="official", data=webshop_data, observation_mode="text_rich"
             ),
             split="eval",
+        ),
+        *(
+            Contestant(name=make.__name__, backend="native", make=make, split="train")
+            for make in _GENERATED_GAMES
         ),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -17,6 +18,19 @@ class ExpertAdvice(Protocol):
     def thought(self) -> str:
         """The reason; short, since a model that imitates it samples every token."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """The simplest :class:`ExpertAdvice`.
+
+    Attributes:
+        action: An admissible action.
+        thought: The reason, in a few words.
+    """
+
+    action: str
+    thought: str
 
 
 class ExpertPolicy(Protocol):

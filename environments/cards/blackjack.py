@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from environments.cards.advice import Advice
 from environments.cards.blackjack_strategy import (
     BUST,
     DEALER_STANDS_AT,
@@ -15,6 +14,7 @@ from environments.cards.blackjack_strategy import (
     should_hit,
 )
 from environments.cards.replies import parse_official_json
+from environments.experts import Advice
 from environments.game_env import GameEnv, Outcome, PromptSetting
 from environments.game_prompt import GameWording
 from environments.level_tasks import level_seed

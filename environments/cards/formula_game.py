@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.cards.advice import Advice
 from environments.cards.expression import Arithmetic, formula_value
 from environments.cards.solutions import solutions
+from environments.experts import Advice
 from environments.game_env import Outcome
 
 NUMBERS = tuple(str(number) for number in range(1, 11))

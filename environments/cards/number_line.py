@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from environments.cards.advice import Advice
 from environments.cards.replies import parse_official_json
+from environments.experts import Advice
 from environments.game_env import GameEnv, Outcome, PromptSetting
 from environments.game_prompt import GameWording
 from environments.level_tasks import level_seed

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 
+from environments.experts import Advice
 from environments.sokoban.game import SokobanGame
 from environments.sokoban.room import DIRECTIONS, Placement, Room, move
 
 _MAX_STATES = 500_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SokobanStep:
-    """What the expert would do.
-
-    Attributes:
-        action: A direction.
-        thought: The next push, or that there is no way left.
-    """
-
-    action: str
-    thought: str
 
 
 def solve(
@@ -117,18 +104,18 @@ class SokobanExpert:
         self._plan: list[str] | None = []
         self._expected: Placement | None = None
 
-    def next_action(self) -> SokobanStep:
+    def next_action(self) -> Advice:
         """The next direction; any that moves the player if the room is lost."""
         room, placement = self._game.room, self._game.placement
         if placement != self._expected or not self._plan:
             self._plan = solve(room, placement)
             self._expected = placement
         if not self._plan:
-            return SokobanStep(action=_any_step(room, placement), thought="no way left")
+            return Advice(action=_any_step(room, placement), thought="no way left")
         thought = f"push {_next_push(room, placement, self._plan)}"
         action, self._plan = self._plan[0], self._plan[1:]
         self._expected = move(room, placement, room.offset(action))
-        return SokobanStep(action=action, thought=thought)
+        return Advice(action=action, thought=thought)
 
 
 def _next_push(room: Room, placement: Placement, plan: list[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from environments.experts import Advice
 from environments.game_env import Outcome
 from environments.textworld_games.game_files import GameSpec
 from environments.textworld_games.session import GameView
@@ -107,19 +107,6 @@ class TextWorldGame:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextWorldStep:
-    """What the expert would do.
-
-    Attributes:
-        action: An admissible command.
-        thought: The reason.
-    """
-
-    action: str
-    thought: str
-
-
 class TextWorldExpert:
     """Follows TextWorld's own winning way, which knows the whole world.
 
@@ -130,12 +117,12 @@ class TextWorldExpert:
     def __init__(self, game: TextWorldGame) -> None:
         self._game = game
 
-    def next_action(self) -> TextWorldStep:
+    def next_action(self) -> Advice:
         """The next command; a look around if the game cannot be won any more."""
         view = self._game.view
         if view.policy_command in view.admissible_commands:
-            return TextWorldStep(action=view.policy_command, thought="go on")
-        return TextWorldStep(action="look", thought="no way left")
+            return Advice(action=view.policy_command, thought="go on")
+        return Advice(action="look", thought="no way left")
 
 
 def _view(answer: dict[str, Any]) -> GameView:
