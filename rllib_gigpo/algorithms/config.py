@@ -286,7 +286,8 @@ class GiGPOConfig(AlgorithmConfig):
             tensor_parallel_size: GPUs one engine spreads a model over.
             gpu_memory_utilization: Share of a GPU's memory an engine takes.
             engine_kwargs: Passed to vLLM's ``EngineArgs`` as they are.
-            verify_weights: Compare checksums after each weight sync.
+            verify_weights: After each weight sync compare digests of all engine actors,
+                and the logprobs of probes with the learner's; a mismatch stops the run.
             max_num_engine_restarts: Engines that die are replaced so often over the
                 whole run before it stops.
             engine_start_timeout_s: Longest time an engine may take to start.

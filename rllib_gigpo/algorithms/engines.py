@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from rllib_gigpo.algorithms.resources import engine_resources
 from rllib_gigpo.inference.vllm_settings import VLLMSettings
+from rllib_gigpo.modules.model_folder import load_config
 
 if TYPE_CHECKING:
     from rllib_gigpo.algorithms.config import GiGPOConfig
     from rllib_gigpo.inference.engine_group import EngineGroup
+    from rllib_gigpo.weight_sync.verify import WeightVerifier
 
 
 def start_engines(config: GiGPOConfig) -> EngineGroup | None:
@@ -33,6 +35,21 @@ def start_engines(config: GiGPOConfig) -> EngineGroup | None:
         max_num_restarts=config.max_num_engine_restarts,
         start_timeout_s=config.engine_start_timeout_s,
         stall_timeout_s=config.engine_stall_timeout_s,
+    )
+
+
+def make_verifier(config: GiGPOConfig) -> WeightVerifier | None:
+    """What checks the engines after each weight sync; None if that is switched off."""
+    if not (config.verify_weights and config.resolved_engine == "vllm"):
+        return None
+    from rllib_gigpo.weight_sync.verify import WeightVerifier
+
+    llm = config.llm_config
+    return WeightVerifier(
+        dtype=llm.dtype,
+        vocab_size=load_config(llm).get_text_config().vocab_size,
+        max_model_len=llm.max_model_len,
+        temperature=config.temperature,
     )
 
 

@@ -42,7 +42,7 @@ from ray.tune import PlacementGroupFactory
 
 from environments.tasks import TaskSet
 from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
-from rllib_gigpo.algorithms.engines import start_engines
+from rllib_gigpo.algorithms.engines import make_verifier, start_engines
 from rllib_gigpo.algorithms.metrics import log_tree
 from rllib_gigpo.algorithms.resources import add_engine_bundles
 from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
@@ -83,6 +83,7 @@ class GiGPO(Algorithm):
         check_model(config.llm_config)
         self._list_tasks(config)
         self.engine_group = start_engines(config)
+        self._weight_verifier = make_verifier(config)
         try:
             if self.engine_group is not None:
                 self.config = self.config.copy(copy_frozen=False)
@@ -167,6 +168,11 @@ class GiGPO(Algorithm):
             self.engine_group.load_weights(
                 put_weights(self.learner_group), self.policy_version
             )
+            if self._weight_verifier is not None:
+                drift = self._weight_verifier.verify(
+                    self.learner_group, self.engine_group
+                )
+                log_tree(self.metrics, ("engines",), {"verified_drift": drift})
             return
         sync_weights(self.learner_group, self.env_runner_group, self.policy_version)
         if self.eval_env_runner_group is not None:

@@ -109,9 +109,9 @@ class EngineActor:
         }
         await asyncio.to_thread(self._engine.load_weights, weights, policy_version)
 
-    async def probe(self, request: GenerationRequest) -> Completion:
-        """Complete one request, for a check of the weights."""
-        return await self._engine.generate(request)
+    async def probe(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
+        """Complete requests by the way, to see which weights are at work."""
+        return await asyncio.gather(*(self._engine.generate(r) for r in requests))
 
     async def weight_digests(self) -> dict[str, str]:
         """See :meth:`VLLMEngine.weight_digests`."""

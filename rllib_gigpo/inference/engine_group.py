@@ -15,10 +15,11 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import ray
 from ray.actor import ActorHandle
-from ray.exceptions import GetTimeoutError, RayError
+from ray.exceptions import GetTimeoutError, RayActorError, RayError
 
 from rllib_gigpo.errors import EngineError, WeightSyncError
 from rllib_gigpo.inference.engine_actor import EngineActor
@@ -141,6 +142,33 @@ class EngineGroup:
             except RayError as error:
                 self._await_replacement(engine, error)
 
+    def call_all(self, method: str, *args: object) -> list[Any]:
+        """Call a method of every engine; one that dies is replaced and asked again.
+
+        Args:
+            method: Of :class:`~.engine_actor.EngineActor`.
+            args: Its arguments.
+
+        Returns:
+            The results in the order of ``actor_names``.
+
+        Raises:
+            EngineError: Engines die faster than they can be replaced.
+        """
+        with self._lock:
+            engines = list(self._engines)
+        waiting = [getattr(e.actor, method).remote(*args) for e in engines]
+        results = []
+        for engine, result in zip(engines, waiting, strict=True):
+            while True:
+                try:
+                    results.append(ray.get(result, timeout=self._start_timeout_s))
+                    break
+                except RayActorError as error:
+                    engine = self._await_replacement(engine, error)
+                    result = getattr(engine.actor, method).remote(*args)
+        return results
+
     def check(self) -> None:
         """Check that the run can go on.
 
@@ -250,7 +278,7 @@ class EngineGroup:
                 return
             self._engines[place] = self._start(place, old.name)
 
-    def _await_replacement(self, dead: _Engine, error: Exception) -> None:
+    def _await_replacement(self, dead: _Engine, error: Exception) -> _Engine:
         """Wait until the place of a dead engine is filled and has the weights."""
         deadline = time.monotonic() + self._start_timeout_s
         while time.monotonic() < deadline:
@@ -260,7 +288,7 @@ class EngineGroup:
             if engine is not dead:
                 try:
                     if ray.get(engine.actor.heartbeat.remote()) == self._policy_version:
-                        return
+                        return engine
                 except RayError:
                     dead = engine  # This one died too; the watcher sees it as well.
             time.sleep(_SECONDS_BETWEEN_HEARTBEATS)

@@ -8,11 +8,13 @@ cut ragged rows at timestep counts and normalise each mini-batch by itself.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner.learner import Learner
@@ -38,7 +40,7 @@ from rllib_gigpo.modules.llm_rl_module import (
     TEMPERATURE,
     LLMRLModule,
 )
-from rllib_gigpo.modules.packed_tokens import PackedTokens
+from rllib_gigpo.modules.packed_tokens import PackedTokens, pack_tokens
 from rllib_gigpo.modules.token_logprobs import TokenLogprobs
 
 _NUM_OPTIMIZER_STEPS = "num_optimizer_steps"
@@ -216,6 +218,27 @@ class GiGPOLearner(TorchLearner):
     def export_weights(self) -> dict[str, torch.Tensor]:
         """The policy's weights for engines; see ``LLMRLModule.export_weights``."""
         return self._llm.export_weights()
+
+    @torch.no_grad()
+    def logprobs_of(
+        self,
+        prompt_ids: Sequence[NDArray[np.int32]],
+        response_ids: Sequence[NDArray[np.int32]],
+    ) -> list[NDArray[np.float32]]:
+        """How likely the present policy finds responses, at the training temperature.
+
+        Args:
+            prompt_ids: R arrays, each with at least one token.
+            response_ids: R arrays.
+
+        Returns:
+            R arrays, float32, parallel to ``response_ids``.
+        """
+        logprobs = []
+        for prompt, response in zip(prompt_ids, response_ids, strict=True):
+            packed = pack_tokens([prompt], [response]).to(self._device)
+            logprobs.append(self._forward(self._llm, packed).logprob.cpu().numpy())
+        return logprobs
 
     @override(Learner)
     def compute_loss_for_module(self, **kwargs: Any) -> torch.Tensor:

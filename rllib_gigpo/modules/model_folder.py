@@ -32,7 +32,7 @@ def check_model(config: LLMConfig) -> None:
     """
     load_tokenizer(config)
     limit = getattr(
-        _load_config(config).get_text_config(), "max_position_embeddings", None
+        load_config(config).get_text_config(), "max_position_embeddings", None
     )
     if limit is not None and config.max_model_len > limit:
         raise ModelFolderError(
@@ -61,7 +61,7 @@ def load_model(
     Raises:
         ModelFolderError: There is no such model, or it lacks weights.
     """
-    model_config = _load_config(config)
+    model_config = load_config(config)
     _switch_off_dropout(model_config)
     try:
         model, loaded = AutoModelForCausalLM.from_pretrained(
@@ -148,7 +148,7 @@ def checkpoint_shapes(
     )
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(
-            _load_config(config), trust_remote_code=trust_remote_code
+            load_config(config), trust_remote_code=trust_remote_code
         )
     weights = checkpoint_weights(model)
     return {name: tensor.shape for name, tensor in weights.items()}
@@ -184,7 +184,12 @@ def _check_folder(model: str) -> None:
         )
 
 
-def _load_config(config: LLMConfig) -> PreTrainedConfig:
+def load_config(config: LLMConfig) -> PreTrainedConfig:
+    """The architecture's own configuration.
+
+    Raises:
+        ModelFolderError: There is no such model.
+    """
     _check_folder(config.model_name_or_path)
     try:
         return AutoConfig.from_pretrained(

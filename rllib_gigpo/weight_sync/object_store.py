@@ -29,7 +29,7 @@ def sync_weights(
         WeightSyncError: A runner did not take them.
     """
     if runners.local_env_runner is not None:
-        weights = _on_first_learner(learner_group, GiGPOLearner.export_weights)
+        weights = on_first_learner(learner_group, GiGPOLearner.export_weights)
         runners.local_env_runner.load_weights(weights, policy_version)
     ids = runners.healthy_env_runner_ids()
     if not ids:
@@ -51,14 +51,15 @@ def sync_weights(
 def put_weights(learner_group: LearnerGroup) -> ray.ObjectRef:
     """The learner's present weights in the object store: one copy a node."""
     # From the learner's own process, so that they never pass through the driver.
-    return _on_first_learner(
+    return on_first_learner(
         learner_group, lambda learner: ray.put(learner.export_weights())
     )
 
 
-def _on_first_learner(
+def on_first_learner(
     learner_group: LearnerGroup, function: Callable[[GiGPOLearner], T]
 ) -> T:
+    """What a function of the first learner returns, computed where that learner is."""
     ids = None if learner_group.is_local else [0]
     (result,) = learner_group.foreach_learner(function, remote_actor_ids=ids)
     return result.get()

@@ -15,12 +15,14 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.util import placement_group_table
 
 from rllib_gigpo import GiGPO, GiGPOConfig
+from rllib_gigpo.errors import WeightSyncError
 from tests.inference.vllm_fixtures import (
     greedy_tokens,
     load_reference,
     make_prompt,
     make_request,
     needs_vllm,
+    perturb,
     save_vllm_model,
 )
 from tests.processes import is_alive, pid_of, wait_until
@@ -45,6 +47,7 @@ def make_vllm_config(make_config: MakeConfig, vllm_model: Path) -> MakeConfig:
             .inference(
                 engine="vllm",
                 num_engines=2,
+                verify_weights=True,
                 engine_kwargs={"kv_cache_memory_bytes": 1 << 26},
             )
         )
@@ -85,6 +88,8 @@ def test_two_engines_train_stay_exact_and_survive_a_kill(
         _check_iteration(algorithm.train())
         _check_greedy_equals_transformers(algorithm, tmp_path / "after")
 
+        _check_that_a_mismatch_is_found(algorithm, tmp_path / "after")
+
         actors = algorithm.engine_group.actors
         names = algorithm.engine_group.actor_names
         pids += [pid_of(actor) for actor in actors]
@@ -119,13 +124,30 @@ def _check_greedy_equals_transformers(algorithm: GiGPO, folder: Path) -> None:
     requests = [make_request(str(n), make_prompt(40, seed=n)) for n in range(3)]
     for actor in algorithm.engine_group.actors:
         for _ in range(2):
-            for request in requests:
-                completion = ray.get(actor.probe.remote(request))
+            completions = ray.get(actor.probe.remote(requests))
+            for request, completion in zip(requests, completions, strict=True):
                 tokens, logprobs = greedy_tokens(reference, request)
                 assert completion.token_ids.tolist() == tokens
                 np.testing.assert_allclose(completion.logprobs, logprobs, atol=1e-4)
                 assert completion.policy_version == algorithm.policy_version
         assert completion.num_cached_tokens == 32
+
+
+def _check_that_a_mismatch_is_found(algorithm: GiGPO, folder: Path) -> None:
+    verifier, engines = algorithm._weight_verifier, algorithm.engine_group
+    assert verifier.verify(algorithm.learner_group, engines) < 1e-4
+    other = ray.put(perturb(load_reference(folder), seed=0))
+    first, second = engines.actors
+    ray.get(second.load_weights.remote(other, algorithm.policy_version))
+    with pytest.raises(WeightSyncError, match="hold different weights"):
+        verifier.verify(algorithm.learner_group, engines)
+    ray.get(first.load_weights.remote(other, algorithm.policy_version))
+    with pytest.raises(WeightSyncError, match="did not change together"):
+        verifier.verify(algorithm.learner_group, engines)
+    # As at the first sync, with nothing to compare with.
+    verifier._before = None
+    with pytest.raises(WeightSyncError, match="does not generate with the learner's"):
+        verifier.verify(algorithm.learner_group, engines)
 
 
 def kill_when_busy(actor: ActorHandle) -> None:
