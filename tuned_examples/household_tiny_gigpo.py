@@ -3,7 +3,7 @@
     rllib train file tuned_examples/household_tiny_gigpo.py
 
 A model of a million parameters is taught by the environment's expert until it solves
-about two in five of its training houses, then GiGPO takes over. It is evaluated on
+nearly half of its training houses, then GiGPO takes over. It is evaluated on
 128 houses that neither ever sees.
 """
 
@@ -11,9 +11,10 @@ from rllib_gigpo import GiGPOConfig
 from rllib_gigpo.warm_start import WarmStartSettings
 
 ENV = "Household-v0"
-ENV_CONFIG = {"size": "tiny", "prompt": {"style": "compact"}}
+# The expert needs 7.8 steps on average: who searches well is done in 12.
+ENV_CONFIG = {"size": "tiny", "max_episode_steps": 12, "prompt": {"style": "compact"}}
 
-warm_start = WarmStartSettings(env=ENV, env_config=ENV_CONFIG, target_success=0.4)
+warm_start = WarmStartSettings(env=ENV, env_config=ENV_CONFIG, target_success=0.45)
 
 config = (
     GiGPOConfig()
@@ -28,11 +29,23 @@ config = (
     .training(
         group_size=8,
         groups_per_iteration=16,
-        lr=3e-4,
+        # Four optimizer steps per iteration; the engine's logprobs, exact in float32,
+        # are the denominator of the ratio.
+        num_minibatches=4,
+        old_logprobs="engine",
+        lr=4e-4,
+        lr_warmup_steps=8,
+        adam_betas=(0.9, 0.98),
+        weight_decay=0.0,
         kl_coeff=0.0,
         entropy_coeff=0.0,
-        weight_decay=0.0,
+        # A small model must also learn which commands are possible.
+        penalize_inadmissible=True,
+        invalid_penalty=0.3,
+        max_tokens_per_micro_batch=4096,
     )
+    # Sampling and learning take turns in one process; both cores are its own.
+    .resources(num_cpus_for_main_process=2)
     .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
     .learners(num_learners=0)
     .evaluation(
@@ -43,4 +56,4 @@ config = (
     .debugging(seed=0)
 )
 
-stop = {"training_iteration": 30}
+stop = {"training_iteration": 40}

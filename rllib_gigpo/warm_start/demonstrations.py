@@ -1,8 +1,8 @@
 """Expert play as training rows, in the prompt and response format of training.
 
-Only training tasks are played. Now and then a random admissible action is played
-instead of the expert's, so that a model sees the way back from a mistake; the random
-action itself is never imitated.
+Only training tasks are played. Now and then a random action is played instead of the
+expert's, so that a model sees the way back from a mistake; the random action itself is
+never imitated.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def play_expert(
         env: Where to play, with an expert; its template decides what is shown.
         tasks: Training tasks.
         seed: With ``noise`` and the tasks it decides everything.
-        noise: Probability of a random admissible action at each step, in [0, 1).
+        noise: Probability of a random action at each step, in [0, 1).
 
     Raises:
         ConfigError: The environment's template does not accept an expert's response,
@@ -158,6 +158,8 @@ class _Episode:
         self._task = task
         self._rng = rng
         self._noise = noise
+        # A dict and not a set: its order is that of the episode in every process.
+        self._offered: dict[str, None] = {}
 
     def play(self) -> Iterator[Demonstration]:
         env = self._env
@@ -187,10 +189,19 @@ class _Episode:
         self.is_success = info["success"]
 
     def _slip(self, admissible_actions: tuple[str, ...] | None) -> str | None:
-        """A random action instead of the expert's, now and then."""
-        if not admissible_actions or self._rng.random() >= self._noise:
+        """A random action instead of the expert's, now and then.
+
+        Half of them are admissible; the other half were offered at some time in the
+        episode and may no longer be, so that refusals are among what is seen too.
+        """
+        if not admissible_actions:
             return None
-        return str(self._rng.choice(np.asarray(admissible_actions)))
+        self._offered.update(dict.fromkeys(admissible_actions))
+        if self._rng.random() >= self._noise:
+            return None
+        is_current = self._rng.random() < 0.5
+        pool = admissible_actions if is_current else tuple(self._offered)
+        return pool[int(self._rng.integers(len(pool)))]
 
     def _demonstration(
         self, context: PromptContext, advice: ExpertAdvice

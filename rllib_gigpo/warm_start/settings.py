@@ -29,7 +29,8 @@ class WarmStartSettings:
         max_prompt_tokens: As in the training that follows.
         max_response_tokens: Likewise.
         num_episodes: Training tasks that the expert plays, one episode each.
-        noise: Probability of a random action at each of the expert's steps.
+        noise: Probability of a random action at each of the expert's steps, so that
+            the way back from mistakes is learnt.
         target_success: Fine-tuning ends at this share of solved training tasks,
             sampled at temperature 1.
         num_check_tasks: Training tasks, other than those demonstrated where there are
@@ -37,7 +38,8 @@ class WarmStartSettings:
         check_every: Optimizer steps between checks.
         max_steps: Optimizer steps after which fine-tuning ends in any case.
         tokens_per_step: Prompt and response tokens per optimizer step, about.
-        lr: Highest learning rate.
+        lr: Highest learning rate of embeddings and norms (AdamW).
+        matrix_lr: Highest learning rate of the blocks' matrices (Muon).
         seed: Of everything random.
     """
 
@@ -48,13 +50,14 @@ class WarmStartSettings:
     max_prompt_tokens: int = 384
     max_response_tokens: int = 32
     num_episodes: int = 3000
-    noise: float = 0.1
+    noise: float = 0.2
     target_success: float = 0.4
     num_check_tasks: int = 64
-    check_every: int = 100
-    max_steps: int = 1500
+    check_every: int = 200
+    max_steps: int = 2500
     tokens_per_step: int = 1024
     lr: float = 4e-3
+    matrix_lr: float = 0.02
     seed: int = 0
 
     def __post_init__(self) -> None:

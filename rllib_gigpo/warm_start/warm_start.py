@@ -17,16 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import gymnasium
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-import environments  # noqa: F401  (registers them with Gymnasium)
-from environments.registration import make_registered
 from environments.tasks import Task
 from environments.text_env import TextEnv
 from rllib_gigpo.checkpoints import atomic_folder
 from rllib_gigpo.errors import ConfigError
 from rllib_gigpo.modules.model_folder import save_model
+from rllib_gigpo.rollout.make_env import make_text_env
 from rllib_gigpo.rollout.prompts import PromptRenderer
 from rllib_gigpo.rollout.settings import RolloutSettings
 from rllib_gigpo.warm_start.demonstrations import (
@@ -115,16 +113,7 @@ def warm_start(
 
 
 def _make_env(settings: WarmStartSettings) -> TextEnv:
-    try:
-        made = make_registered(settings.env, **settings.env_config)
-    except gymnasium.error.UnregisteredEnv as error:
-        raise ConfigError(f"there is no environment {settings.env!r} ({error})") from (
-            error
-        )
-    env = made.unwrapped
-    if not isinstance(env, TextEnv):
-        raise ConfigError(f"{settings.env!r} is no environments.text_env.TextEnv")
-    return env
+    return make_text_env(settings.env, dict(settings.env_config))
 
 
 def _split_tasks(
@@ -196,6 +185,7 @@ def _fit(
             max_steps=settings.max_steps,
             tokens_per_step=settings.tokens_per_step,
             lr=settings.lr,
+            matrix_lr=settings.matrix_lr,
             check_every=settings.check_every,
         ),
         seed=settings.seed,
