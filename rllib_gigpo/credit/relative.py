@@ -32,7 +32,7 @@ def episode_advantage(
     deviation, where each row counts.
     """
     statistics = episode_statistics(table, score, group, config)
-    is_lone = lone_episodes(table, group, statistics, config)
+    is_lone = _lone_episodes(table, group, statistics, config)
     return _relative(score, group, statistics, is_lone, config.lone_episode, config)
 
 
@@ -88,7 +88,7 @@ def episode_statistics(
     )
 
 
-def lone_episodes(
+def _lone_episodes(
     table: StepTable,
     group: NDArray[np.int64],
     statistics: GroupStatistics,

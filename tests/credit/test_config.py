@@ -134,6 +134,14 @@ def test_similarity_joins_texts_of_one_group_only():
     assert joined.tolist() == [2.0, -2.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("texts", [("tide", "diet"), ("diet", "tide")])
+def test_components_are_the_same_where_the_ratio_depends_on_the_order(texts):
+    # Python's ratio is 0.25 one way round and 0.5 the other, in sorted order.
+    groups = {"g": [[(text, 0.0)] for text in texts]}
+    config = CreditConfig(similarity=0.4, similarity_method="components")
+    assert assign_credit(table_of(groups), config).anchor_group.tolist() == [0, 0]
+
+
 def test_similarity_of_keys_that_are_no_texts_is_refused():
     table = table_of({"g": [[("text", 0.0)], [(7, 0.0)]]})
     with pytest.raises(CreditError, match=r"row 1: similarity compares texts.* int"):

@@ -183,6 +183,29 @@ def test_graphgpo_reads_its_options():
     assert np.all(credit.step_advantage == 0.0)
 
 
+def test_graphgpo_tells_steps_far_from_success_apart():
+    # From "fork" success is 8 steps away one way and 9 the other: 1e-7 against 1e-8.
+    short, long = ([f"{way}{i}" for i in range(n)] for way, n in (("a", 8), ("b", 9)))
+    groups = {"g": [final_reward(["fork", *way], 10.0) for way in (short, long)]}
+    credit = credit_of(groups, "graphgpo", normalize="none")
+    np.testing.assert_allclose(credit.step_advantage[[0, 9]], [4.5e-8, -4.5e-8])
+
+
+def test_graphgpo_takes_the_official_penalty_off_the_edge():
+    # Leaving "s1", both reach success; the penalty is all that tells them apart.
+    columns = columns_of(GRAPH)
+    columns["valid"][4] = False
+    config = CreditConfig(
+        estimator="graphgpo",
+        normalize="none",
+        episode_unit="step",
+        invalid_penalty=0.2,
+        invalid_penalty_placement="official",
+    )
+    credit = assign_credit(StepTable.from_columns(**columns), config)
+    np.testing.assert_allclose(credit.step_advantage[[1, 4]], [0.1, -0.1], atol=1e-12)
+
+
 def test_graphgpo_gives_nothing_to_a_group_without_success():
     groups = {"g": [final_reward("abc", 0.0), final_reward("acb", -1.0)]}
     assert np.all(credit_of(groups, "graphgpo").step_advantage == 0.0)

@@ -249,6 +249,8 @@ def test_official_penalty_on_one_of_three_episodes():
     )
     assert credit.step_advantage[3] == pytest.approx(-5.05)
     assert np.all(credit.penalty == 0.0)
+    # The step return itself is what was earned.
+    assert credit.step_return[2:6].tolist() == [0.0] * 4
 
 
 @PROPERTY

@@ -134,6 +134,7 @@ def test_gap_names_the_trajectory_and_the_missing_step():
 def test_steps_that_do_not_start_at_0_are_refused():
     refused(r"\('task', 1\) has 2 rows but no step 0", step=[0, 1, 2, 1, 2])
     refused(r"\('task', 1\) has 2 rows but no step 1", step=[0, 1, 2, 0, -1])
+    refused(r"\('task', 0\) has 3 rows but no step 2", step=[0, 1, -1, 0, -1])
 
 
 def test_trajectory_in_two_groups_names_it_and_both():

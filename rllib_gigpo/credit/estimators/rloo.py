@@ -7,11 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rllib_gigpo.credit.estimators.contract import AdvantageParts, CreditInputs
-from rllib_gigpo.credit.relative import (
-    episode_advantage,
-    episode_statistics,
-    lone_episodes,
-)
+from rllib_gigpo.credit.relative import episode_advantage, episode_statistics
 
 
 def rloo(inputs: CreditInputs) -> AdvantageParts:
@@ -27,7 +23,6 @@ def rloo(inputs: CreditInputs) -> AdvantageParts:
     config = replace(inputs.config, normalize="none")
     statistics = episode_statistics(table, score, table.group, config)
     factor = statistics.count / np.maximum(statistics.count - 1, 1)
-    factor[lone_episodes(table, table.group, statistics, config)] = 1.0
     centred = episode_advantage(table, score, table.group, config)
     return AdvantageParts(
         episode_advantage=factor[table.group] * centred,
