@@ -7,10 +7,10 @@ WebShop's, so that models trained on the one read the other.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from environments.webshop.products import Product
 
@@ -21,7 +21,7 @@ BUY_NOW = "Buy Now"
 SEARCH = "Search"
 SUB_PAGES = ("Description", "Features", "Reviews")
 SEPARATOR = " [SEP] "
-_HTML_BLANKS = re.compile(r"[ \n\t\f\r]*")
+_HTML_BLANKS = " \n\t\f\r"
 
 
 class PartKind(Enum):
@@ -54,9 +54,11 @@ class Page:
 
     Attributes:
         parts: Top to bottom.
+        clickables: What can be clicked, lower case: buttons, products, option values.
     """
 
     parts: tuple[Part, ...]
+    clickables: tuple[str, ...]
 
     @property
     def text(self) -> str:
@@ -73,14 +75,6 @@ class Page:
             if part.kind is PartKind.OPTION and part.is_clicked
         ]
         return "".join((*reversed(clicked), *lines))
-
-    @property
-    def clickables(self) -> tuple[str, ...]:
-        """What can be clicked, lower case: buttons, products, option values."""
-        buttons = _texts(self.parts, PartKind.BUTTON)
-        links = _texts(self.parts, PartKind.PRODUCT_LINK)
-        options = (p.text for p in self.parts if p.kind is PartKind.OPTION)
-        return tuple(dict.fromkeys((*buttons, *links, *options)))
 
 
 def start_page(instruction: str) -> Page:
@@ -199,13 +193,18 @@ def done_page(asin: str, chosen: Mapping[str, str], reward: float) -> Page:
 
 
 def _page(*parts: Part) -> Page:
-    return Page(parts=tuple(_as_html_keeps(parts)))
+    kept = tuple(_as_html_keeps(parts))
+    buttons = _texts(kept, PartKind.BUTTON)
+    links = _texts(kept, PartKind.PRODUCT_LINK)
+    options = (part.text for part in kept if part.kind is PartKind.OPTION)
+    clickables = tuple(dict.fromkeys((*buttons, *links, *options)))
+    return Page(parts=kept, clickables=clickables)
 
 
 def _as_html_keeps(parts: Iterable[Part]) -> Iterator[Part]:
     """The parts that survive in HTML: a run of blanks is one blank, or nothing."""
     for part in parts:
-        if not _HTML_BLANKS.fullmatch(part.text):
+        if part.text.strip(_HTML_BLANKS):
             yield part
         elif part.text and "\n" not in part.text:
             yield Part(text=" ", kind=part.kind, is_clicked=part.is_clicked)
@@ -219,6 +218,7 @@ def _head(instruction: str) -> tuple[Part, ...]:
     )
 
 
+@lru_cache(maxsize=16)
 def _button(text: str) -> Part:
     return Part(text=text, kind=PartKind.BUTTON)
 
