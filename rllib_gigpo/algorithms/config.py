@@ -69,6 +69,7 @@ class GiGPOConfig(AlgorithmConfig):
         self.kl_estimator = "k3-unbiased"
         self.entropy_coeff = 0.001
         self.importance_cap: float | None = None
+        self.max_policy_lag: Literal[0, 1] = 0
         self.old_logprobs: Literal["auto", "engine", "recompute"] = "auto"
         # Optimizer.
         self.lr = 1e-6
@@ -160,6 +161,7 @@ class GiGPOConfig(AlgorithmConfig):
         kl_estimator: str = NotProvided,
         entropy_coeff: float = NotProvided,
         importance_cap: float | None = NotProvided,
+        max_policy_lag: Literal[0, 1] = NotProvided,
         old_logprobs: Literal["auto", "engine", "recompute"] = NotProvided,
         lr_schedule: Literal["constant", "linear", "cosine"] = NotProvided,
         lr_warmup_steps: int = NotProvided,
@@ -208,7 +210,10 @@ class GiGPOConfig(AlgorithmConfig):
             kl_estimator: A name in ``KL_ESTIMATORS``.
             entropy_coeff: Weight of the entropy bonus.
             importance_cap: Cap of the truncated importance weight learner/engine; None
-                applies no correction.
+                applies no correction, or one capped at 2 with ``max_policy_lag=1``.
+            max_policy_lag: 0 is strictly on-policy; 1 samples the next batch while this
+                one is learned, on weights that are one update older. Needs remote
+                env runners.
             old_logprobs: Where the ratio's denominator comes from: ``"auto"`` takes the
                 present policy when one optimizer step follows a rollout and recomputes
                 otherwise.
@@ -356,6 +361,13 @@ class GiGPOConfig(AlgorithmConfig):
         if self.engine != "auto":
             return self.engine
         return "transformers"
+
+    @property
+    def resolved_importance_cap(self) -> float | None:
+        """``importance_cap``, or what stands for None when samples lag behind."""
+        if self.importance_cap is None and self.max_policy_lag:
+            return 2.0
+        return self.importance_cap
 
     @property
     def credit_config(self) -> CreditConfig:

