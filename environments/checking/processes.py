@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,13 @@ def check_processes(
     Raises:
         ContractError: The episodes differ, or a process fails.
     """
-    one, other = (
-        _episodes_elsewhere(entry_point, settings, actions, hash_seed)
-        for hash_seed in _HASH_SEEDS
-    )
+    with ThreadPoolExecutor(len(_HASH_SEEDS)) as pool:
+        one, other = pool.map(
+            lambda hash_seed: _episodes_elsewhere(
+                entry_point, settings, actions, hash_seed
+            ),
+            _HASH_SEEDS,
+        )
     require(
         len(one) == len(other)
         and [e.actions for e in one] == [e.actions for e in other],
