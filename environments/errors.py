@@ -33,3 +33,7 @@ class CatalogError(EnvironmentsError, ValueError):
 
 class GameProcessError(EnvironmentsError, RuntimeError):
     """A process that plays games failed, died or hung; the message says which."""
+
+
+class NoAdviceError(EnvironmentsError, ValueError):
+    """An expert in a state from which the task can no longer be solved."""

@@ -40,5 +40,8 @@ class ExpertPolicy(Protocol):
         """Advice for the environment's present state, whoever led there.
 
         Changes nothing in the environment.
+
+        Raises:
+            NoAdviceError: The task can no longer be solved.
         """
         ...

@@ -15,6 +15,7 @@ from environments.alfworld.planner import ExpertStep, approach, first_step
 from environments.alfworld.problem import Problem, TaskType
 from environments.alfworld.simulator import Simulator
 from environments.alfworld.state import HouseState
+from environments.errors import NoAdviceError
 
 
 class HasSimulator(Protocol):
@@ -58,7 +59,9 @@ class Expert:
         """The command to give now, and why.
 
         Raises:
-            ValueError: The game is won already, or cannot be won.
+            ValueError: The game is won already.
+            NoAdviceError: It can no longer be won; a held thing that fits nowhere
+                cannot be put down.
         """
         state = self.simulator.state
         if state.meets_goal():
@@ -68,7 +71,7 @@ class Expert:
             step = self._search(state)
         if step is None:
             goal = state.house.problem.goal
-            raise ValueError(f"no way to the goal {goal} was found from this state")
+            raise NoAdviceError(f"no way to the goal {goal} was found from this state")
         return step
 
     def _known_receptacles(self, state: HouseState) -> int:
@@ -100,7 +103,8 @@ class Expert:
 
 def _wanted_kind(state: HouseState) -> str:
     goal = state.house.problem.goal
-    needs_lamp = goal.task_type is TaskType.LOOK and state.held is not None
+    has_item = state.held is not None and state.house.goal_items >> state.held & 1
+    needs_lamp = goal.task_type is TaskType.LOOK and has_item
     return goal.target_kind if needs_lamp else goal.item_kind
 
 

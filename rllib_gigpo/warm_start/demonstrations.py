@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from environments.errors import NoAdviceError
 from environments.experts import ExpertAdvice
 from environments.prompting import (
     ChatMessage,
@@ -177,7 +178,11 @@ class _Episode:
                 history=tuple(history),
                 num_steps_taken=num_steps,
             )
-            advice = expert.next_action()
+            try:
+                advice = expert.next_action()
+            except NoAdviceError:
+                # A random action has spoiled the task; what came before is still good.
+                return
             action = self._slip(info["admissible_actions"])
             if action is None:
                 action = advice.action
