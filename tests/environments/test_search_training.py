@@ -64,6 +64,7 @@ def test_the_prompt_in_the_readme_is_the_one_that_is_sent() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_two_iterations_of_training_by_command(tmp_path: Path) -> None:
     env_config = {
         "top_k": 1,
