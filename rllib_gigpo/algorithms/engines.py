@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rllib_gigpo.algorithms.resources import engine_resources
-from rllib_gigpo.inference.vllm_settings import VLLMSettings
+from rllib_gigpo.errors import ConfigError
+from rllib_gigpo.inference.vllm_settings import CPU_HEAD_SIZES, VLLMSettings
 from rllib_gigpo.modules.model_folder import load_config
 
 if TYPE_CHECKING:
@@ -21,21 +22,43 @@ def start_engines(config: GiGPOConfig) -> EngineGroup | None:
     bundle, and one that sits in an engine's bundle makes the trial wait for ever.
 
     Raises:
+        ConfigError: vLLM cannot run the model on a CPU.
         EngineError: They did not start.
     """
     if config.resolved_engine != "vllm":
         return None
+    resources = engine_resources(config)
+    if "GPU" not in resources:
+        check_head_size(config)
     # Engine actors import vLLM; runs without them need not have it.
     from rllib_gigpo.inference.engine_group import EngineGroup
 
     return EngineGroup(
         vllm_settings(config),
         num_engines=config.num_engines,
-        resources=engine_resources(config),
+        resources=resources,
         max_num_restarts=config.max_num_engine_restarts,
         start_timeout_s=config.engine_start_timeout_s,
         stall_timeout_s=config.engine_stall_timeout_s,
     )
+
+
+def check_head_size(config: GiGPOConfig) -> None:
+    """Refuse a model whose attention vLLM cannot compute on a CPU.
+
+    Raises:
+        ConfigError: Saying which sizes it can.
+    """
+    model = load_config(config.llm_config).get_text_config()
+    size = getattr(model, "head_dim", None) or (
+        model.hidden_size // model.num_attention_heads
+    )
+    if size not in CPU_HEAD_SIZES:
+        raise ConfigError(
+            f"{config.model_name_or_path!r} has attention heads of {size}, and vLLM on "
+            f"a CPU takes {', '.join(map(str, CPU_HEAD_SIZES))}; use "
+            ".inference(engine='transformers') or a model with other heads"
+        )
 
 
 def make_verifier(config: GiGPOConfig) -> WeightVerifier | None:

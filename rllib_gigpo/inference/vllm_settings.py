@@ -12,6 +12,9 @@ _CPU_BLOCK_SIZE = 32
 
 _CPU_TOKENS_PER_STEP = 4096
 
+CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
+"""What vLLM's CPU attention has kernels for; it finds out at the first request only."""
+
 _WORKER_EXTENSION = "rllib_gigpo.inference.vllm_worker.WeightReloader"
 
 
