@@ -55,6 +55,8 @@ def refuse_flags(arguments: argparse.Namespace) -> None:
         )
     if arguments.save_info and arguments.out is None:
         raise ConfigError("--save-info says what --out writes: add --out FILE")
+    if arguments.out is not None and not arguments.out.resolve().parent.is_dir():
+        raise ConfigError(f"--out {arguments.out}: there is no such folder; make it")
     refuse_impossible(arguments)
 
 
@@ -109,14 +111,7 @@ def evaluation_of(
         config.environment(arguments.env)
     if arguments.render:
         config.environment(env_config={"render_mode": "human"})
-    if arguments.episodes:
-        config.evaluation(
-            evaluation_duration=arguments.episodes, evaluation_duration_unit="episodes"
-        )
-    if arguments.steps:
-        config.evaluation(
-            evaluation_duration=arguments.steps, evaluation_duration_unit="timesteps"
-        )
+    set_duration(config, arguments)
     # Without an interval RLlib makes no environment runners for evaluation.
     config.evaluation(evaluation_interval=config.evaluation_interval or 1)
     if arguments.out or arguments.track_progress:
@@ -128,6 +123,31 @@ def evaluation_of(
         config.callbacks(on_episode_end=log)
     validate(config)
     return config
+
+
+def set_duration(config: AlgorithmConfig, arguments: argparse.Namespace) -> None:
+    """Make the evaluation as long as ``--episodes`` or ``--steps`` say.
+
+    Raises:
+        ConfigError: ``--steps`` with an algorithm that plays whole episodes only.
+    """
+    from rllib_gigpo.algorithms.config import GiGPOConfig
+
+    if isinstance(config, GiGPOConfig):
+        if arguments.steps:
+            raise ConfigError(
+                f"--steps: {algorithm_name(config)} evaluates by whole episodes of "
+                "fixed tasks; use --episodes N for the first N tasks"
+            )
+        if arguments.episodes:
+            config.evaluation(
+                evaluation_num_tasks=arguments.episodes, evaluation_episodes_per_task=1
+            )
+    elif arguments.episodes or arguments.steps:
+        config.evaluation(
+            evaluation_duration=arguments.episodes or arguments.steps,
+            evaluation_duration_unit="episodes" if arguments.episodes else "timesteps",
+        )
 
 
 def numbers(results: Mapping[str, Any]) -> dict[str, float]:

@@ -35,7 +35,8 @@ def add_evaluate_flags(parser: argparse.ArgumentParser) -> None:
         "--episodes",
         type=int,
         metavar="N",
-        help="episodes to play (default: the evaluation of the checkpoint's config)",
+        help="episodes to play; with GiGPO and its kin, of the first N tasks (default: "
+        "the evaluation of the checkpoint's config)",
     )
     add("--out", type=Path, help="write every episode to this file, one JSON per line")
     add(
@@ -43,7 +44,7 @@ def add_evaluate_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --out: also each step's info",
     )
-    add("--track-progress", action="store_true", help="print every episode as it ends")
+    add("--track-progress", action="store_true", help="print a line per episode")
     add("--render", action="store_true", help="show a Gymnasium environment on screen")
     add("--use-shelve", action="store_true", help=argparse.SUPPRESS)
     add_ray_flags(parser)

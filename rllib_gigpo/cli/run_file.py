@@ -95,6 +95,8 @@ def import_from(path: Path) -> object:
             f"{path}: only Python files with a module-level `config` can be run; "
             "YAML files belonged to RLlib's old API stack"
         )
+    if "." in path.stem:
+        raise ConfigError(f"{path}: rename the file to one without dots in its name")
     folder = str(path.parent)
     sys.path.insert(0, folder)
     # Ray's workers inherit the environment of the process that starts Ray.

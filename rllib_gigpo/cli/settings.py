@@ -147,5 +147,11 @@ def validate(config: AlgorithmConfig) -> None:
         return
     try:
         config.copy(copy_frozen=False).validate()
+    except TypeError as error:
+        raise ConfigError(
+            f"a setting of {algorithm_name(config)} has the wrong type: {error}"
+        ) from error
     except ValueError as error:
-        raise ConfigError(str(error)) from error
+        # RLlib adds how to switch all checks off, which helps nobody here.
+        what = str(error).split("\nTo suppress all validation errors")[0]
+        raise ConfigError(what) from error

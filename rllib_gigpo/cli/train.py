@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from rllib_gigpo.cli.settings import (
     apply_settings,
     default_config,
     has_search_space,
+    nearest,
     validate,
 )
 from rllib_gigpo.errors import ConfigError
@@ -133,7 +135,7 @@ def flat_stop(stop: Mapping[str, object], prefix: str = "") -> dict[str, float]:
     for key, value in stop.items():
         if isinstance(value, Mapping):
             flat |= flat_stop(value, f"{prefix}{key}/")
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             flat[prefix + key] = value
         else:
             raise ConfigError(
@@ -182,10 +184,25 @@ def make_scheduler(arguments: argparse.Namespace) -> TrialScheduler:
     """
     from ray.tune.schedulers import create_scheduler
 
+    name, settings = arguments.scheduler, arguments.scheduler_config
     try:
-        return create_scheduler(arguments.scheduler, **arguments.scheduler_config)
+        scheduler = create_scheduler(name, **settings)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"--scheduler {arguments.scheduler}: {error}") from error
+        raise ConfigError(f"--scheduler {name}: {error}") from error
+    # Tune drops settings that the scheduler does not have, without a word.
+    known = inspect.signature(type(scheduler)).parameters
+    for key in settings:
+        if key not in known:
+            raise ConfigError(
+                f"--scheduler-config: {name} has no {key!r}{nearest(key, known)}"
+            )
+    if missing := [key for key in ("metric", "mode") if key in known.keys() - settings]:
+        raise ConfigError(
+            f"--scheduler {name} compares trials and lacks {' and '.join(missing)}: "
+            '--scheduler-config \'{"metric": "env_runners/episode_return_mean", '
+            '"mode": "max"}\''
+        )
+    return scheduler
 
 
 def check_resources(config: AlgorithmConfig, arguments: argparse.Namespace) -> None:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from ray.rllib.callbacks.utils import make_callback
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.env import INPUT_ENV_SINGLE_SPACES, INPUT_ENV_SPACES
 from ray.rllib.env.env_runner import EnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils import force_list
 from ray.rllib.utils.annotations import override
 from ray.rllib.utils.checkpoints import Checkpointable
 from ray.rllib.utils.metrics import (
@@ -57,6 +59,7 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
         super().__init__(config=config, **kwargs)
         self.env: TextEnv | None = None
         self._loop = EventLoopThread("rollout")
+        self._callbacks = [make() for make in force_list(config.callbacks_class)]
         self.make_env()
         self.make_module()
 
@@ -85,7 +88,7 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
         )
 
     def play(self, specs: Sequence[GroupSpec]) -> PlayedGroups:
-        """Play these groups to their end.
+        """Play these groups to their end; then RLlib's ``on_episode_end`` for each.
 
         Raises:
             RolloutError: Members of a group did not start from the same state.
@@ -102,9 +105,25 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
         num_steps = sum(len(episode.steps) for episode in rollout.episodes)
         self.num_env_steps_sampled_lifetime += num_steps
         self._log_env_steps(self._metrics_num_env_steps_sampled, num_steps)
-        return PlayedGroups(
-            episodes=[to_rllib_episode(episode) for episode in rollout.episodes],
-            failures=rollout.failures,
+        episodes = [to_rllib_episode(episode) for episode in rollout.episodes]
+        for episode in episodes:
+            self._call_back(episode)
+        return PlayedGroups(episodes=episodes, failures=rollout.failures)
+
+    def _call_back(self, episode: SingleAgentEpisode) -> None:
+        make_callback(
+            "on_episode_end",
+            callbacks_objects=self._callbacks,
+            callbacks_functions=self.config.callbacks_on_episode_end,
+            kwargs={
+                "episode": episode,
+                "prev_episode_chunks": [],
+                "env_runner": self,
+                "metrics_logger": self.metrics,
+                "env": self.env,
+                "env_index": 0,
+                "rl_module": None,
+            },
         )
 
     @override(EnvRunner)

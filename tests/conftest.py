@@ -1,4 +1,4 @@
-"""One Ray for all system tests, a tiny model, and a configuration to vary."""
+"""One Ray for all tests that need it, a tiny model, a configuration to vary."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
