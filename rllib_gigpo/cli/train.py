@@ -182,12 +182,13 @@ def make_scheduler(arguments: argparse.Namespace) -> TrialScheduler:
     Raises:
         ConfigError: The name or its settings are refused.
     """
+    from ray.tune import TuneError
     from ray.tune.schedulers import create_scheduler
 
     name, settings = arguments.scheduler, arguments.scheduler_config
     try:
         scheduler = create_scheduler(name, **settings)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AssertionError, TuneError) as error:
         raise ConfigError(f"--scheduler {name}: {error}") from error
     # Tune drops settings that the scheduler does not have, without a word.
     known = inspect.signature(type(scheduler)).parameters
