@@ -15,6 +15,7 @@ from ray.rllib.utils.annotations import override
 from rllib_gigpo.algorithms.evaluation import evaluate_panel
 from rllib_gigpo.algorithms.validation import find_problem
 from rllib_gigpo.credit import CreditConfig
+from rllib_gigpo.learning.losses import LossConfig
 from rllib_gigpo.learning.update_plan import PlanSettings
 from rllib_gigpo.modules.llm_config import LLMConfig
 from rllib_gigpo.rollout.settings import RolloutSettings
@@ -53,7 +54,7 @@ class GiGPOConfig(AlgorithmConfig):
         self.episode_unit: Literal["trajectory", "step"] = "trajectory"
         self.similarity: float | None = None
         self.invalid_penalty = 0.1
-        self.invalid_penalty_placement: Literal["step", "official"] = "step"
+        self.invalid_penalty_placement: Literal["step", "anchor", "official"] = "step"
         self.penalize_inadmissible = False
         self.train_length_stopped = True
         self.dynamic_sampling = False
@@ -67,6 +68,7 @@ class GiGPOConfig(AlgorithmConfig):
         self.loss_constant: float | None = None
         self.kl_coeff = 0.01
         self.kl_estimator = "k3-unbiased"
+        self.kl_placement: Literal["loss", "reward"] = "loss"
         self.entropy_coeff = 0.001
         self.importance_cap: float | None = None
         self.max_policy_lag: Literal[0, 1] = 0
@@ -146,7 +148,7 @@ class GiGPOConfig(AlgorithmConfig):
         episode_unit: Literal["trajectory", "step"] = NotProvided,
         similarity: float | None = NotProvided,
         invalid_penalty: float = NotProvided,
-        invalid_penalty_placement: Literal["step", "official"] = NotProvided,
+        invalid_penalty_placement: Literal["step", "anchor", "official"] = NotProvided,
         penalize_inadmissible: bool = NotProvided,
         train_length_stopped: bool = NotProvided,
         dynamic_sampling: bool = NotProvided,
@@ -159,6 +161,7 @@ class GiGPOConfig(AlgorithmConfig):
         loss_constant: float | None = NotProvided,
         kl_coeff: float = NotProvided,
         kl_estimator: str = NotProvided,
+        kl_placement: Literal["loss", "reward"] = NotProvided,
         entropy_coeff: float = NotProvided,
         importance_cap: float | None = NotProvided,
         max_policy_lag: Literal[0, 1] = NotProvided,
@@ -187,8 +190,9 @@ class GiGPOConfig(AlgorithmConfig):
             similarity: Treat observations at least this similar as one anchor state;
                 None compares state keys exactly.
             invalid_penalty: Taken from the reward of a step whose response is invalid.
-            invalid_penalty_placement: ``"step"`` keeps it out of the episode advantage,
-                ``"official"`` puts it into both.
+            invalid_penalty_placement: ``"step"`` takes it off the advantage itself,
+                ``"anchor"`` compares it within the anchor group, ``"official"`` puts it
+                into both statistics.
             penalize_inadmissible: Penalise well-formed but inadmissible actions too.
             train_length_stopped: Whether responses cut by ``max_response_tokens``
                 train.
@@ -207,7 +211,10 @@ class GiGPOConfig(AlgorithmConfig):
             loss_constant: The divisor of ``"sequence-sum-constant"``.
             kl_coeff: Weight of the KL term against the initial model; 0 keeps no
                 reference model.
-            kl_estimator: A name in ``KL_ESTIMATORS``.
+            kl_estimator: A name in ``KL_ESTIMATORS``, for the KL in the loss.
+            kl_placement: ``"loss"`` adds a term to the loss, ``"reward"`` takes the KL
+                of each response from its step's reward before credit is assigned (see
+                ``rllib_gigpo.algorithms.kl_reward``).
             entropy_coeff: Weight of the entropy bonus.
             importance_cap: Cap of the truncated importance weight learner/engine; None
                 applies no correction, or one capped at 2 with ``max_policy_lag=1``.
@@ -381,6 +388,25 @@ class GiGPOConfig(AlgorithmConfig):
             similarity=self.similarity,
             invalid_penalty=self.invalid_penalty,
             invalid_penalty_placement=self.invalid_penalty_placement,
+        )
+
+    @property
+    def loss_config(self) -> LossConfig:
+        """The terms of the loss."""
+        return LossConfig(
+            policy_ratio=self.policy_ratio,
+            clip_low=self.clip_low,
+            clip_high=self.clip_high,
+            dual_clip=self.dual_clip,
+            loss_aggregation=self.loss_aggregation,
+            loss_constant=self.loss_constant,
+            entropy_coeff=self.entropy_coeff,
+            importance_cap=self.resolved_importance_cap,
+            **(
+                {"kl_coeff": self.kl_coeff, "kl_estimator": self.kl_estimator}
+                if self.kl_placement == "loss"
+                else {"kl_coeff": 0.0}
+            ),
         )
 
     @property

@@ -8,8 +8,8 @@ arXiv 2505.10978. Where this deviates from the paper or its official code, on pu
 
 - Episode statistics are over trajectories (Eq. 3); the official code's statistics over
   steps are ``episode_unit="step"``.
-- The invalid-action penalty enters the step advantage only; the official placement is
-  ``invalid_penalty_placement="official"``.
+- The invalid-action penalty never enters the episode advantage; the official placement
+  is ``invalid_penalty_placement="official"``.
 - A lone episode or a lone step has advantage 0, and so has a group whose returns differ
   by floating-point noise only.
 - An anchor state is the environment's hidden state; the text that the paper takes is
@@ -27,6 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.annotations import override
@@ -43,6 +45,7 @@ from ray.tune import PlacementGroupFactory
 from environments.tasks import TaskSet
 from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
 from rllib_gigpo.algorithms.engines import make_verifier, start_engines
+from rllib_gigpo.algorithms.kl_reward import kl_penalty
 from rllib_gigpo.algorithms.metrics import log_tree
 from rllib_gigpo.algorithms.resources import add_engine_bundles
 from rllib_gigpo.algorithms.sample_ahead import Batch, SampleAhead, policy_lag
@@ -53,6 +56,7 @@ from rllib_gigpo.learning.training_data import GiGPOTrainingData
 from rllib_gigpo.modules.model_folder import check_model
 from rllib_gigpo.rollout.group_scheduler import Rollout
 from rllib_gigpo.rollout.make_env import make_text_env
+from rllib_gigpo.rollout.records import EpisodeRecord
 from rllib_gigpo.rollout.sampling_metrics import sampling_metrics
 from rllib_gigpo.rollout.task_sampling import TaskSampler
 from rllib_gigpo.rollout.to_step_table import to_step_table
@@ -111,7 +115,9 @@ class GiGPO(Algorithm):
         episodes = [episode for episode in rollout.episodes if episode.steps]
         with self._timed("credit"):
             table = to_step_table(
-                episodes, penalize_inadmissible=config.penalize_inadmissible
+                episodes,
+                penalize_inadmissible=config.penalize_inadmissible,
+                reward_penalty=self._reward_penalty(episodes),
             )
             credit = assign_credit(table, config.credit_config)
             rows = to_training_rows(
@@ -184,6 +190,17 @@ class GiGPO(Algorithm):
                 (ENV_RUNNER_RESULTS, key), count, reduce="lifetime_sum"
             )
         return rollout
+
+    def _reward_penalty(
+        self, episodes: list[EpisodeRecord]
+    ) -> NDArray[np.float64] | None:
+        if self.config.kl_placement != "reward":
+            return None
+        penalty, figures = kl_penalty(
+            self.learner_group, episodes, self.config.kl_coeff
+        )
+        log_tree(self.metrics, ("credit",), figures)
+        return penalty
 
     def _sync_weights(self) -> None:
         if self.engine_group is not None:

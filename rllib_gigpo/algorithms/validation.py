@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from rllib_gigpo.credit import ESTIMATORS
+from rllib_gigpo.errors import ConfigError
 from rllib_gigpo.learning.losses import KL_ESTIMATORS, LOSS_AGGREGATIONS
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def find_problem(config: GiGPOConfig) -> str | None:
 def _problems(config: GiGPOConfig) -> Iterator[str]:
     yield from _group_problems(config)
     yield from _loss_problems(config)
+    yield from _part_problems(config)
     yield from _model_problems(config)
     yield from _inference_problems(config)
     yield from _rllib_problems(config)
@@ -66,11 +68,7 @@ def _loss_problems(c: GiGPOConfig) -> Iterator[str]:
             f"clip_high={c.clip_high} is a range for token ratios; with "
             "policy_ratio='sequence' use e.g. clip_low=3e-4, clip_high=4e-4"
         )
-    if c.kl_coeff and c.kl_estimator == "k1":
-        yield (
-            "kl_estimator='k1' has no gradient in expectation as a loss term; use "
-            "'k3-unbiased', 'k3' or 'k2'"
-        )
+    yield from _kl_problems(c)
     if c.temperature <= 0.0:
         yield (
             f"temperature={c.temperature}: training needs sampled responses; only "
@@ -78,6 +76,39 @@ def _loss_problems(c: GiGPOConfig) -> Iterator[str]:
         )
     if c.lr_schedule != "constant" and not c.lr_total_steps:
         yield f"lr_schedule={c.lr_schedule!r} needs lr_total_steps (optimizer steps)"
+
+
+def _part_problems(c: GiGPOConfig) -> Iterator[str]:
+    """What the parts would refuse on their own, but only in the middle of a run."""
+    for name in ("credit_config", "loss_config"):
+        try:
+            getattr(c, name)
+        except ConfigError as error:
+            yield str(error)
+
+
+def _kl_problems(c: GiGPOConfig) -> Iterator[str]:
+    yield from _unknown("kl_placement", c.kl_placement, ("loss", "reward"))
+    if c.kl_placement == "loss":
+        if c.kl_coeff and c.kl_estimator == "k1":
+            yield (
+                "kl_estimator='k1' has no gradient in expectation as a loss term; use "
+                "'k3-unbiased', 'k3' or 'k2', or kl_placement='reward'"
+            )
+        return
+    if c.kl_coeff < 0:
+        yield f"kl_coeff={c.kl_coeff} must be >= 0"
+    if not c.kl_coeff:
+        yield (
+            f"kl_placement='reward' takes nothing with kl_coeff={c.kl_coeff}; set "
+            "kl_coeff, e.g. to 0.01, or kl_placement='loss'"
+        )
+    # The default is of the loss and says nothing here.
+    if c.kl_estimator not in ("k1", "k3-unbiased"):
+        yield (
+            f"kl_estimator={c.kl_estimator!r} is for the loss: in the reward only 'k1' "
+            "has the gradient of the KL; leave it out, or use kl_placement='loss'"
+        )
 
 
 def _model_problems(c: GiGPOConfig) -> Iterator[str]:

@@ -23,7 +23,8 @@ from ray.rllib.utils.annotations import override
 from ray.rllib.utils.typing import ModuleID, ResultDict, StateDict
 
 from rllib_gigpo.learning.learner_metrics import log_step, log_update
-from rllib_gigpo.learning.losses import LossConfig
+from rllib_gigpo.learning.losses import kl_per_row
+from rllib_gigpo.learning.rows import TrainingRows
 from rllib_gigpo.learning.schedule import LearningRate
 from rllib_gigpo.learning.training_data import GiGPOTrainingData
 from rllib_gigpo.learning.update import (
@@ -51,7 +52,7 @@ class GiGPOLearner(TorchLearner):
 
     @override(TorchLearner)
     def build(self) -> None:
-        """Build the module, the optimizer and, with a KL term, the reference model."""
+        """Build the module, the optimizer and, with a KL, the reference model."""
         self._num_optimizer_steps = 0
         self._reference: LLMRLModule | None = None
         super().build()
@@ -102,28 +103,12 @@ class GiGPOLearner(TorchLearner):
         training_data.solve_refs()
         rows, plan = training_data.rows, training_data.plan
         self._weights_seq_no += 1
-        batches = micro_batches(
-            plan.own_rows, rows.num_tokens, self.config.max_tokens_per_micro_batch
-        )
+        batches = self._batches(training_data)
         old = reference = None
         if self._needs_old_logprobs(len(plan.steps)):
-            old = (
-                rows.sampled_logprobs
-                if self.config.old_logprobs == "engine"
-                else row_logprobs(
-                    lambda packed: self._forward(self._llm, packed),
-                    rows,
-                    batches,
-                    self._device,
-                )
-            )
-        if self._reference is not None:
-            reference = row_logprobs(
-                lambda packed: self._forward(self._reference, packed),
-                rows,
-                batches,
-                self._device,
-            )
+            old = self._old_logprobs(rows, batches)
+        if self.config.loss_config.kl_coeff > 0:
+            reference = self._row_logprobs(self._reference, rows, batches)
         for step in plan.steps:
             figures = self._take_step(training_data, step, old, reference)
         log_update(self.metrics, rows, figures, self._num_optimizer_steps)
@@ -147,7 +132,7 @@ class GiGPOLearner(TorchLearner):
             lambda packed: self._forward(module, packed),
             training_data.rows,
             step,
-            loss_config=self._loss_config,
+            loss_config=self.config.loss_config,
             old_logprobs=old_logprobs,
             reference_logprobs=reference_logprobs,
             device=self._device,
@@ -175,6 +160,57 @@ class GiGPOLearner(TorchLearner):
         self._num_optimizer_steps += 1
         return figures
 
+    @torch.no_grad()
+    def reference_kl(
+        self, training_data: GiGPOTrainingData
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """KL of each response from the reference policy: k1, summed over its tokens.
+
+        Both sides are computed here in the same way, so it is exactly 0 before the
+        first update; with ``old_logprobs="engine"`` the policy's side is the engine's.
+
+        Args:
+            training_data: As for :meth:`update`; advantages are not read.
+
+        Returns:
+            int64 [r], places among all rows, and float64 [r], their KL in nats.
+        """
+        training_data.validate()
+        training_data.solve_refs()
+        rows, plan = training_data.rows, training_data.plan
+        batches = self._batches(training_data)
+        policy, reference = (
+            torch.from_numpy(np.concatenate(logprobs)).double()
+            for logprobs in (
+                self._old_logprobs(rows, batches),
+                self._row_logprobs(self._reference, rows, batches),
+            )
+        )
+        num_tokens = torch.tensor([len(ids) for ids in rows.response_ids])
+        row_N = torch.repeat_interleave(torch.arange(len(rows)), num_tokens)
+        return plan.rows, kl_per_row(policy, reference, row_N, len(rows)).numpy()
+
+    def _batches(self, training_data: GiGPOTrainingData) -> list[NDArray[np.int64]]:
+        return micro_batches(
+            training_data.plan.own_rows,
+            training_data.rows.num_tokens,
+            self.config.max_tokens_per_micro_batch,
+        )
+
+    def _old_logprobs(
+        self, rows: TrainingRows, batches: Sequence[NDArray[np.int64]]
+    ) -> RowLogprobs:
+        if self.config.old_logprobs == "engine":
+            return rows.sampled_logprobs
+        return self._row_logprobs(self._llm, rows, batches)
+
+    def _row_logprobs(
+        self, module: Any, rows: TrainingRows, batches: Sequence[NDArray[np.int64]]
+    ) -> RowLogprobs:
+        return row_logprobs(
+            lambda packed: self._forward(module, packed), rows, batches, self._device
+        )
+
     def _needs_old_logprobs(self, num_steps: int) -> bool:
         # With a single step the present policy is the old one: no extra pass, and a
         # ratio of exactly 1.
@@ -197,22 +233,6 @@ class GiGPOLearner(TorchLearner):
             schedule=self.config.lr_schedule,
             num_warmup_steps=self.config.lr_warmup_steps,
             num_total_steps=self.config.lr_total_steps,
-        )
-
-    @property
-    def _loss_config(self) -> LossConfig:
-        c = self.config
-        return LossConfig(
-            policy_ratio=c.policy_ratio,
-            clip_low=c.clip_low,
-            clip_high=c.clip_high,
-            dual_clip=c.dual_clip,
-            loss_aggregation=c.loss_aggregation,
-            loss_constant=c.loss_constant,
-            kl_coeff=c.kl_coeff,
-            kl_estimator=c.kl_estimator,
-            entropy_coeff=c.entropy_coeff,
-            importance_cap=c.resolved_importance_cap,
         )
 
     def export_weights(self) -> dict[str, torch.Tensor]:

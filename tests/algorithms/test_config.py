@@ -33,6 +33,13 @@ def test_a_valid_configuration_passes() -> None:
     config().validate()
 
 
+def test_the_kl_is_in_the_loss_or_in_the_reward_never_in_both() -> None:
+    assert config(kl_coeff=0.3).loss_config.kl_coeff == 0.3
+    moved = config(kl_coeff=0.3, kl_placement="reward", kl_estimator="k1")
+    moved.validate()
+    assert moved.loss_config.kl_coeff == 0.0
+
+
 @pytest.mark.parametrize(
     ("training", "message"),
     [
@@ -43,6 +50,14 @@ def test_a_valid_configuration_passes() -> None:
         ({"loss_aggregation": "sequence-sum-constant"}, "loss_constant"),
         ({"policy_ratio": "sequence"}, "clip_low=3e-4"),
         ({"kl_estimator": "k1"}, "no gradient in expectation"),
+        ({"kl_coeff": -0.1}, "kl_coeff=-0.1 must be >= 0"),
+        ({"kl_placement": "rewards"}, "did you mean 'reward'"),
+        ({"kl_placement": "reward", "kl_coeff": 0.0}, "set kl_coeff"),
+        ({"kl_placement": "reward", "kl_coeff": -0.1}, "must be >= 0"),
+        ({"kl_placement": "reward", "kl_estimator": "k2"}, "is for the loss"),
+        ({"dual_clip": 0.5}, "dual_clip=0.5 must be above 1"),
+        ({"similarity": 2.0}, "similarity=2.0"),
+        ({"invalid_penalty_placement": "official"}, 'episode_unit="step"'),
         ({"lr_schedule": "cosine"}, "lr_total_steps"),
         ({"gamma": 1.5}, r"\[0, 1\]"),
     ],

@@ -92,3 +92,21 @@ def test_kl_in_reward_is_the_rows_sum():
         num_rows=2,
     )
     assert per_row.tolist() == pytest.approx([0.5 - 1.0, 2.0])
+
+
+def expected_reward_gradient(estimator):
+    """Policy gradient of minus the reward, averaged over all tokens to be sampled."""
+    logits = LOGITS.clone().requires_grad_()
+    logprob = log_policy(logits)
+    kl = kl_per_row(
+        logprob.detach(), log_policy(REFERENCE), torch.arange(5), 5, estimator
+    )
+    (logprob.exp().detach() * kl * logprob).sum().backward()
+    return logits.grad
+
+
+def test_in_the_reward_k1_alone_has_the_gradient_of_the_reverse_kl():
+    exact = exact_gradient(reverse_kl)
+    torch.testing.assert_close(expected_reward_gradient("k1"), exact)
+    for estimator in ("k2", "k3"):
+        assert (expected_reward_gradient(estimator) - exact).abs().max() > 0.01

@@ -249,3 +249,37 @@ def test_other_ways_to_learn_are_refused(make_learner: MakeLearner) -> None:
         )
     with pytest.raises(ValueError, match="needs rows"):
         learner.update(training_data=GiGPOTrainingData())
+
+
+@pytest.mark.parametrize("old_logprobs", ["auto", "engine"])
+def test_the_kl_for_the_reward_is_the_log_ratio_of_each_response(
+    make_learner: MakeLearner, folder: Path, old_logprobs: str
+) -> None:
+    learner = make_learner(
+        lr=1e-2,
+        kl_coeff=0.1,
+        kl_placement="reward",
+        old_logprobs=old_logprobs,
+        temperature=0.7,
+        max_tokens_per_micro_batch=60,
+    )
+    rows = random_rows()
+    if old_logprobs == "auto":
+        _, before = learner.reference_kl(GiGPOTrainingData(rows=rows))
+        assert (before == 0.0).all()
+    assert update(learner)["mean_kl_loss"] == 0.0
+    places, kl = learner.reference_kl(GiGPOTrainingData(rows=rows))
+    assert places.tolist() == list(range(13))
+    model = AutoModelForCausalLM.from_pretrained(folder).double()
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        reference, _ = reference_logprobs(model, rows, 0.7)
+        model.load_state_dict(weights_of(learner), strict=False)
+        now, _ = reference_logprobs(model, rows, 0.7)
+    policy = now if old_logprobs == "auto" else rows.sampled_logprobs
+    expected = [
+        float((torch.as_tensor(p) - r).sum())
+        for p, r in zip(policy, reference, strict=True)
+    ]
+    assert max(map(abs, expected)) > 0.1
+    assert kl.tolist() == pytest.approx(expected, abs=1e-4)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from rllib_gigpo.credit import CreditConfig, assign_credit
 from rllib_gigpo.inference.engine import FinishReason
 from rllib_gigpo.rollout.episodes import from_rllib_episode, to_rllib_episode
 from rllib_gigpo.rollout.records import (
@@ -14,6 +15,7 @@ from rllib_gigpo.rollout.records import (
     StopReason,
 )
 from rllib_gigpo.rollout.sampling_metrics import sampling_metrics
+from rllib_gigpo.rollout.to_step_table import to_step_table
 from rllib_gigpo.rollout.to_training_rows import to_training_rows
 
 
@@ -127,3 +129,19 @@ def test_figures_are_pooled_over_episodes_and_steps() -> None:
     assert metrics["num_generated_tokens_per_s"] == 11 / 2
     assert metrics["num_failed_episodes"] == 1
     assert metrics["figures"] == {"score": 0.5}
+
+
+def test_a_penalty_on_rewards_is_in_both_advantages() -> None:
+    """A win and a loss of two steps each, both through states 0 and 1.
+
+    Rewards 0, 10 and 0, 0 become -1, 8 and 1, 0, with gamma 0.5: step returns 3, 8
+    and 1, 0; episode returns 7 and 1.
+    """
+    won = episode("0", [step(0), step(1, reward=10.0)], success=True)
+    lost = episode("1", [step(0), step(1)])
+    table = to_step_table([won, lost], reward_penalty=np.array([1.0, 2.0, -1.0, 0.0]))
+    assert table.reward.tolist() == [-1.0, 8.0, 1.0, 0.0]
+    assert table.trajectory_success.tolist() == [True, False]
+    credit = assign_credit(table, CreditConfig(normalize="none", gamma=0.5))
+    assert credit.episode_advantage.tolist() == [3.0, 3.0, -3.0, -3.0]
+    assert credit.step_advantage.tolist() == [1.0, 4.0, -1.0, -4.0]
