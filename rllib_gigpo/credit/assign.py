@@ -82,8 +82,10 @@ def assign_credit(table: StepTable, config: CreditConfig | None = None) -> Credi
     config = config or CreditConfig()
     estimator = find_estimator(config.estimator)
     cost = np.where(table.valid, 0.0, config.invalid_penalty)
-    score_penalty = cost if config.penalizes_scores else np.zeros(len(table))
-    penalty = cost - score_penalty
+    nothing = np.zeros(len(table))
+    step_penalty = cost if config.penalizes_steps else nothing
+    episode_penalty = cost if config.penalizes_episodes else nothing
+    penalty = cost - step_penalty
     step_return = step_returns(table, config.gamma)
     anchor_group = anchor_groups(table, config)
     parts = estimator(
@@ -91,9 +93,9 @@ def assign_credit(table: StepTable, config: CreditConfig | None = None) -> Credi
             table=table,
             config=config,
             anchor_group=anchor_group,
-            step_return=step_return - score_penalty,
-            episode_score=episode_returns(table)[table.trajectory] - score_penalty,
-            score_penalty=score_penalty,
+            step_return=step_return - step_penalty,
+            episode_score=episode_returns(table)[table.trajectory] - episode_penalty,
+            step_penalty=step_penalty,
         )
     )
     _check_parts(parts, len(table), config.estimator)

@@ -15,7 +15,7 @@ EpisodeUnit: TypeAlias = Literal["trajectory", "step"]
 SimilarityMethod: TypeAlias = Literal["first_fit", "components"]
 Revisits: TypeAlias = Literal["all", "first"]
 LoneRule: TypeAlias = Literal["zero", "raw"]
-PenaltyPlacement: TypeAlias = Literal["step", "official"]
+PenaltyPlacement: TypeAlias = Literal["step", "anchor", "official"]
 LevelWeights: TypeAlias = Literal["paper", "official"]
 
 
@@ -99,8 +99,10 @@ class CreditConfig:
             max(1, |mean|), counts as constant and gets exactly 0.
         invalid_penalty: >= 0, taken off rows whose action is invalid.
         invalid_penalty_placement: ``"step"`` takes it off the row's advantage, outside
-            every statistic; ``"official"`` takes it off the row's episode score and
-            step return before both are normalised.
+            every statistic; ``"anchor"`` takes it off the row's step return, so that it
+            is compared within the anchor group, and leaves the episode advantage alone;
+            ``"official"`` takes it off the row's episode score and step return before
+            both are normalised.
         hgpo: Options of that estimator.
         graphgpo: Options of that estimator.
     """
@@ -138,16 +140,21 @@ class CreditConfig:
         _check_options("graphgpo", self.graphgpo, GraphGPOOptions)
         if self.similarity is not None:
             _check_range("similarity", self.similarity, 1e-9, 1.0)
-        if self.penalizes_scores and self.episode_unit == "trajectory":
+        if self.penalizes_episodes and self.episode_unit == "trajectory":
             raise ConfigError(
                 'invalid_penalty_placement="official" gives the rows of one trajectory '
                 'different scores, which episode_unit="trajectory" cannot count; set '
-                'episode_unit="step" or invalid_penalty_placement="step"'
+                'episode_unit="step" or invalid_penalty_placement="anchor"'
             )
 
     @property
-    def penalizes_scores(self) -> bool:
-        """Whether the penalty enters the statistics."""
+    def penalizes_steps(self) -> bool:
+        """Whether the penalty enters the statistics of step returns."""
+        return self.invalid_penalty > 0 and self.invalid_penalty_placement != "step"
+
+    @property
+    def penalizes_episodes(self) -> bool:
+        """Whether the penalty enters the statistics of episode scores."""
         return self.invalid_penalty > 0 and self.invalid_penalty_placement == "official"
 
 

@@ -29,8 +29,10 @@ def gigpo_reference(
     rows = range(num_rows)
     row_of = {(columns["trajectory"][i], columns["step"][i]): i for i in rows}
     cost = [0.0 if columns["valid"][i] else config.invalid_penalty for i in rows]
-    inside = config.invalid_penalty_placement == "official"
-    score_cost = cost if inside else [0.0] * num_rows
+    placement = config.invalid_penalty_placement
+    nothing = [0.0] * num_rows
+    step_cost = nothing if placement == "step" else cost
+    score_cost = cost if placement == "official" else nothing
 
     step_return, episode_return = [], []
     for i in rows:
@@ -53,7 +55,7 @@ def gigpo_reference(
         columns, [episode_return[i] - score_cost[i] for i in rows], config
     )
     step_advantage = _step_advantage(
-        columns, [step_return[i] - score_cost[i] for i in rows], config
+        columns, [step_return[i] - step_cost[i] for i in rows], config
     )
     return ReferenceCredit(
         step_return=step_return,
@@ -62,7 +64,7 @@ def gigpo_reference(
         advantage=[
             episode_advantage[i]
             + config.step_weight * step_advantage[i]
-            - (0.0 if inside else cost[i])
+            - (cost[i] - step_cost[i])
             for i in rows
         ],
     )

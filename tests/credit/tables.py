@@ -93,8 +93,8 @@ def configs(draw: st.DrawFn, estimators: Sequence[str] = ("gigpo",)) -> CreditCo
         ddof=draw(st.sampled_from([0, 1])),
         invalid_penalty=draw(st.sampled_from([0.0, 0.1])),
         invalid_penalty_placement=draw(
-            st.sampled_from(["step", "official"])
+            st.sampled_from(["step", "anchor", "official"])
             if episode_unit == "step"
-            else st.just("step")
+            else st.sampled_from(["step", "anchor"])
         ),
     )

@@ -170,7 +170,7 @@ def test_similarity_of_keys_that_are_no_texts_is_refused():
         ({"graphgpo": HGPOOptions()}, "it must be GraphGPOOptions"),
         (
             {"invalid_penalty": 0.1, "invalid_penalty_placement": "official"},
-            'set episode_unit="step" or invalid_penalty_placement="step"',
+            'set episode_unit="step" or invalid_penalty_placement="anchor"',
         ),
     ],
 )

@@ -21,12 +21,12 @@ class CreditInputs:
         table: R rows.
         config: The settings.
         anchor_group: int64 [R], dense codes.
-        step_return: float64 [R], less ``score_penalty``.
-        episode_score: float64 [R], the episode return on every row, less
-            ``score_penalty``.
-        score_penalty: float64 [R], >= 0; the penalty of the row where it is placed
-            inside the statistics, else 0. For estimators that compare values of their
-            own.
+        step_return: float64 [R], less ``step_penalty``.
+        episode_score: float64 [R], the episode return on every row, less the row's
+            penalty where that is placed inside its statistics.
+        step_penalty: float64 [R], >= 0; the penalty of the row where it is placed
+            inside the statistics of step returns, else 0. For estimators that compare
+            values of their own.
     """
 
     table: StepTable
@@ -34,7 +34,7 @@ class CreditInputs:
     anchor_group: NDArray[np.int64]
     step_return: NDArray[np.float64]
     episode_score: NDArray[np.float64]
-    score_penalty: NDArray[np.float64]
+    step_penalty: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -33,7 +33,7 @@ def graphgpo(inputs: CreditInputs) -> AdvantageParts:
             table, inputs.episode_score, table.group, config
         ),
         step_advantage=anchor_advantage(
-            table, edge_return - inputs.score_penalty, inputs.anchor_group, exact
+            table, edge_return - inputs.step_penalty, inputs.anchor_group, exact
         ),
     )
 
