@@ -206,7 +206,7 @@ def is_steady(key: str) -> bool:
 
 def short_time(seconds: float) -> str:
     """A duration for people: ``8.3 s``, ``4 min 05 s``, ``2 h 10 min``."""
-    if seconds < 60:
+    if seconds < 59.95:  # Beyond, the line would say 60.0 s.
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

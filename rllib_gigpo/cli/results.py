@@ -30,7 +30,9 @@ def trial_lines(trial: Trial) -> list[str]:
     folder = Path(trial.path or ".")
     tables = [name for name in TABLES if (folder / name).is_file()]
     if tables:
-        lines.append(f"  tables:     {folder}/{{{','.join(tables)}}}")
+        # A shell takes one name without braces only, several with them.
+        names = tables[0] if len(tables) == 1 else f"{{{','.join(tables)}}}"
+        lines.append(f"  tables:     {folder}/{names}")
     if trial.error_file:
         lines += [f"  traceback:  {trial.error_file}", *last_lines(trial.error_file)]
     return lines

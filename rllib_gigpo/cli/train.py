@@ -12,6 +12,7 @@ import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rllib_gigpo.cli.ray_session import ray_session, refuse_impossible
@@ -154,6 +155,7 @@ def run(plan: TrainingPlan, arguments: argparse.Namespace) -> int:
     # Tune's newer output prints its tables even when asked to be silent.
     os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
     scheduler = make_scheduler(arguments)
+    start = arguments.restore and checkpoint_path(arguments.restore)
     with ray_session(arguments):
         check_resources(plan.config, arguments)
         analysis = tune.run(
@@ -165,7 +167,7 @@ def run(plan: TrainingPlan, arguments: argparse.Namespace) -> int:
             storage_path=arguments.storage_path,
             checkpoint_config=checkpoint_config(arguments),
             scheduler=scheduler,
-            restore=arguments.restore,
+            restore=start,
             resume="AUTO" if arguments.resume else None,
             callbacks=make_callbacks(plan, arguments),
             raise_on_failed_trial=False,
@@ -226,6 +228,17 @@ def check_resources(config: AlgorithmConfig, arguments: argparse.Namespace) -> N
                 f"{available.get(kind, 0):g}: lower num_env_runners or num_learners by "
                 f"--config, or claim more by --ray-num-{kind.lower()}s {wanted:.0f}"
             )
+
+
+def checkpoint_path(place: str) -> str:
+    """The checkpoint to start from; of a folder on this machine, the newest in it.
+
+    Raises:
+        CheckpointError: There is none.
+    """
+    from rllib_gigpo.cli.evaluate import find_checkpoint
+
+    return place if "://" in place else str(find_checkpoint(Path(place)))
 
 
 def checkpoint_config(arguments: argparse.Namespace) -> CheckpointConfig:

@@ -81,7 +81,11 @@ def add_storage_flags(
         metavar="METRIC",
         help="what makes a checkpoint good; min-METRIC if less is better",
     )
-    add("--restore", metavar="CHECKPOINT", help="continue from a checkpoint")
+    add(
+        "--restore",
+        metavar="CHECKPOINT",
+        help="continue from a checkpoint, or from a trial's newest one",
+    )
     add("--resume", action="store_true", help="continue an interrupted experiment")
     add("--local-dir", help=argparse.SUPPRESS)
     add("--upload-dir", help=argparse.SUPPRESS)
