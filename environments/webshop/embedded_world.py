@@ -146,14 +146,17 @@ def embedded_catalog(size: str = "tiny") -> Catalog:
         for department in DEPARTMENTS
         for product in _department_products(department, world, chance)
     ]
-    # Numbered in random order, lest neighbours in number be neighbours in kind.
-    numbers = chance.sample(range(100, 1000), len(products))
-    numbered = [
-        replace(product, asin=f"P{number}")
-        for product, number in zip(products, numbers, strict=True)
+    # Ids that can be spoken: a small model's tokenizer makes one token of each.
+    syllables = [f"{first}{second}" for first in "BDFLMNRSTV" for second in "AEIOU"]
+    ids = ["".join(pair) for pair in itertools.permutations(syllables, 2)]
+    named = [
+        replace(product, asin=asin)
+        for product, asin in zip(
+            products, chance.sample(ids, len(products)), strict=True
+        )
     ]
-    nouns = {product.title: [product.query] for product in numbered}
-    return Catalog(numbered, nouns, num_eval_goals=world.num_eval_goals)
+    nouns = {product.title: [product.query] for product in named}
+    return Catalog(named, nouns, num_eval_goals=world.num_eval_goals)
 
 
 def _department_products(

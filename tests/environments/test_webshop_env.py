@@ -15,7 +15,7 @@ from environments.prompting import HistoryEntry, PromptContext
 from environments.webshop.catalog import Catalog
 from environments.webshop.embedded_world import embedded_catalog
 from environments.webshop.env import WebShopEnv
-from environments.webshop.pages import item_page, sub_page
+from environments.webshop.pages import PartKind, item_page, sub_page
 from environments.webshop.products import Product
 from environments.webshop.prompt import WebShopPrompt, bare_observation
 from environments.webshop.site import PageKind
@@ -143,7 +143,7 @@ def test_prefixes_select_without_the_search_engine(words):
     env = WebShopEnv()
     env.reset(options={"task": "eval/0"})
     env.step(f"search[{words}]")
-    links = [c.upper() for c in env.site.page.clickables if c.startswith("p")]
+    links = [p.text for p in env.site.page.parts if p.kind is PartKind.PRODUCT_LINK]
     found = {env.catalog.products[asin].query for asin in links}
     assert found == PREFIXED[words]
 
