@@ -12,6 +12,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig, NotProvided
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.annotations import override
 
+from rllib_gigpo.algorithms.credit_options import make_credit_config
 from rllib_gigpo.algorithms.evaluation import evaluate_panel
 from rllib_gigpo.algorithms.validation import find_problem
 from rllib_gigpo.credit import CreditConfig
@@ -53,6 +54,7 @@ class GiGPOConfig(AlgorithmConfig):
         self.normalize: Literal["std", "none"] = "std"
         self.episode_unit: Literal["trajectory", "step"] = "trajectory"
         self.similarity: float | None = None
+        self.credit_options: dict[str, Any] = {}
         self.invalid_penalty = 0.1
         self.invalid_penalty_placement: Literal["step", "anchor", "official"] = "step"
         self.penalize_inadmissible = False
@@ -147,6 +149,7 @@ class GiGPOConfig(AlgorithmConfig):
         normalize: Literal["std", "none"] = NotProvided,
         episode_unit: Literal["trajectory", "step"] = NotProvided,
         similarity: float | None = NotProvided,
+        credit_options: dict[str, Any] = NotProvided,
         invalid_penalty: float = NotProvided,
         invalid_penalty_placement: Literal["step", "anchor", "official"] = NotProvided,
         penalize_inadmissible: bool = NotProvided,
@@ -189,6 +192,8 @@ class GiGPOConfig(AlgorithmConfig):
                 the official code does.
             similarity: Treat observations at least this similar as one anchor state;
                 None compares state keys exactly.
+            credit_options: The rarer settings of ``CreditConfig`` by name, e.g.
+                ``{"similarity_method": "first_fit", "lone_episode": "raw"}``.
             invalid_penalty: Taken from the reward of a step whose response is invalid.
             invalid_penalty_placement: ``"step"`` takes it off the advantage itself,
                 ``"anchor"`` compares it within the anchor group, ``"official"`` puts it
@@ -379,7 +384,8 @@ class GiGPOConfig(AlgorithmConfig):
     @property
     def credit_config(self) -> CreditConfig:
         """The settings of credit assignment."""
-        return CreditConfig(
+        return make_credit_config(
+            self.credit_options,
             estimator=self.estimator,
             gamma=self.gamma,
             step_weight=self.step_weight,

@@ -100,3 +100,27 @@ def test_presets_differ_where_their_papers_do() -> None:
     assert presets.DrGRPOConfig().loss_aggregation == "sequence-sum-constant"
     assert presets.GSPOConfig().policy_ratio == "sequence"
     assert presets.ReinforcePlusPlusConfig().estimator == "reinforce_plus_plus"
+
+
+def test_rarer_credit_options_reach_credit_assignment() -> None:
+    config = GiGPOConfig().training(
+        credit_options={"lone_episode": "raw", "hgpo": {}}, gamma=0.9
+    )
+    assert config.credit_config.lone_episode == "raw"
+    assert config.credit_config.gamma == 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lone_episodes": "raw"}, "did you mean 'lone_episode'"),
+        ({"gamma": 0.5}, r"\.training\(gamma="),
+        ({"ddof": 7}, "ddof"),
+    ],
+)
+def test_wrong_credit_options_are_refused(
+    options: dict[str, object], message: str
+) -> None:
+    config = GiGPOConfig().training(credit_options=options)
+    with pytest.raises(ValueError, match=message):
+        config.validate()
