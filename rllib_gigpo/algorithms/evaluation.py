@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.fs
 from ray.rllib.env.env_runner_group import EnvRunnerGroup
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, EVALUATION_RESULTS
 
+from rllib_gigpo.algorithms.evaluation_table import table_rows, write_table
 from rllib_gigpo.algorithms.metrics import log_tree
 from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
 from rllib_gigpo.rollout.sampling_metrics import sampling_metrics
@@ -22,7 +24,9 @@ def evaluate_panel(
 ) -> tuple[dict[str, Any], int, int]:
     """Play the evaluation panel; RLlib's ``custom_evaluation_function``.
 
-    Runs on the evaluation runners where there are any, else on the training ones.
+    Runs on the evaluation runners where there are any, else on the training ones. Each
+    episode's outcome is in ``algorithm.last_evaluation`` and in a file of the trial's
+    folder, see ``evaluation_table``.
 
     Returns:
         RLlib's triple: results (logged under ``evaluation/env_runners`` too), and the
@@ -47,6 +51,18 @@ def evaluate_panel(
         rollout.episodes, rollout.failures, time.perf_counter() - start
     )
     algorithm.last_evaluation = rollout
+    filesystem, folder = _trial_folder(algorithm)
+    write_table(
+        table_rows(specs, rollout), filesystem, folder, algorithm.policy_version
+    )
     log_tree(algorithm.metrics, (EVALUATION_RESULTS, ENV_RUNNER_RESULTS), results)
     num_steps = sum(len(episode.steps) for episode in rollout.episodes)
     return results, num_steps, num_steps
+
+
+def _trial_folder(algorithm: GiGPO) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Where Tune keeps the trial's results; without Tune RLlib's log folder."""
+    storage = algorithm._storage
+    if storage is None:
+        return pyarrow.fs.LocalFileSystem(), algorithm.logdir
+    return storage.storage_filesystem, storage.trial_fs_path

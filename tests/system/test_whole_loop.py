@@ -1,9 +1,11 @@
 """The whole loop through Ray: sample, credit, learn, sync, save, restore."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from ray.rllib.core import DEFAULT_MODULE_ID
@@ -176,7 +178,7 @@ def test_a_checkpoint_is_whole_or_not_there(
 def test_the_evaluation_panel_gives_the_same_result_for_any_number_of_runners(
     make_config: MakeConfig,
 ) -> None:
-    results = []
+    results, tables = [], []
     for num_env_runners in (0, 2):
         config = make_config(num_env_runners=num_env_runners)
         config.evaluation(evaluation_episodes_per_task=2, evaluation_temperature=1.0)
@@ -184,8 +186,17 @@ def test_the_evaluation_panel_gives_the_same_result_for_any_number_of_runners(
             results.append(algorithm.evaluate()["env_runners"])
             tasks = [e.task_id for e in algorithm.last_evaluation.episodes]
             assert tasks == [f"test/{i}" for i in range(6) for _ in range(2)]
+            table = Path(algorithm.logdir, "evaluation_tasks", "000000.jsonl")
+            tables.append(table.read_text())
     for name in ("success_rate", "episode_len_mean", "num_generated_tokens"):
         assert results[0][name] == results[1][name]
+    assert tables[0] == tables[1]
+    rows = [json.loads(line) for line in tables[0].splitlines()]
+    assert [row["task_id"] for row in rows] == tasks
+    assert np.mean([row["success"] for row in rows]) == results[0]["success_rate"]
+    for kind, rate in results[0]["success_rate_by_kind"].items():
+        own = [row["success"] for row in rows if row["task_kind"] == kind]
+        assert len(own) == 6 and np.mean(own) == rate
 
 
 def test_too_many_failures_stop_the_run_with_the_reason(
