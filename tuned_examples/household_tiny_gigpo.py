@@ -11,9 +11,8 @@ from rllib_gigpo import GiGPOConfig
 from rllib_gigpo.warm_start import WarmStartSettings
 
 ENV = "Household-v0"
-NUM_ITERATIONS = 36
-# The expert needs 7.8 steps on average, and never more than 15.
-ENV_CONFIG = {"size": "tiny", "max_episode_steps": 15, "prompt": {"style": "compact"}}
+# The expert needs 7.8 steps on average; who searches well is done in 12.
+ENV_CONFIG = {"size": "tiny", "max_episode_steps": 12, "prompt": {"style": "compact"}}
 
 warm_start = WarmStartSettings(env=ENV, env_config=ENV_CONFIG, target_success=0.5)
 
@@ -34,10 +33,8 @@ config = (
         # are the denominator of the ratio.
         num_minibatches=4,
         old_logprobs="engine",
-        lr=8e-4,
-        lr_schedule="linear",
+        lr=4e-4,
         lr_warmup_steps=8,
-        lr_total_steps=4 * NUM_ITERATIONS,
         adam_betas=(0.9, 0.98),
         weight_decay=0.0,
         kl_coeff=0.0,
@@ -52,11 +49,11 @@ config = (
     .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
     .learners(num_learners=0)
     .evaluation(
-        evaluation_interval=12,
+        evaluation_interval=11,
         evaluation_num_tasks=128,
         evaluate_at_start=True,
     )
     .debugging(seed=0)
 )
 
-stop = {"training_iteration": NUM_ITERATIONS}
+stop = {"training_iteration": 44}
