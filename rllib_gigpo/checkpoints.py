@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +33,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     nothing else is left behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    # Not by `mkdtemp`, whose folders nobody else may read.
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    aside.mkdir()
     try:
         yield aside
         _flush_to_disk(aside)

@@ -10,7 +10,13 @@ from rllib_gigpo.errors import CheckpointError, ConfigError
 
 # RLlib's own files beside the model's.
 NOT_THE_MODEL = frozenset(
-    {"class_and_ctor_args.pkl", "metadata.json", "rllib_checkpoint.json"}
+    {
+        "class_and_ctor_args.pkl",
+        "metadata.json",
+        "module_state.pkl",
+        "module_state.msgpack",
+        "rllib_checkpoint.json",
+    }
 )
 
 

@@ -145,6 +145,7 @@ def test_an_exported_model_has_the_checkpoints_weights(
     assert any(not torch.equal(saved[name], initial[name]) for name in initial)
     assert AutoTokenizer.from_pretrained(folder).chat_template
     assert not [p for p in folder.iterdir() if p.suffix == ".pkl"]
+    assert folder.stat().st_mode == folder.parent.stat().st_mode
     # What is there is not overwritten.
     assert "exists" in gigpo_refusal(capsys, "export", trained.trial, folder)
 
