@@ -31,7 +31,11 @@ FORBIDDEN: dict[str, tuple[set[str], set[str]]] = {
     ),
     "rllib_gigpo": (
         {"vllm"},
-        {"rllib_gigpo.inference.vllm_engine"},
+        {
+            "rllib_gigpo.inference.vllm_engine",
+            "rllib_gigpo.weight_sync.ipc",
+            "rllib_gigpo.weight_sync.nccl",
+        },
     ),
 }
 

@@ -6,6 +6,7 @@ what cannot work with a sentence that says what to do.
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any, Literal, Self
 
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig, NotProvided
@@ -14,6 +15,7 @@ from ray.rllib.utils.annotations import override
 
 from rllib_gigpo.algorithms.credit_options import make_credit_config
 from rllib_gigpo.algorithms.evaluation import evaluate_panel
+from rllib_gigpo.algorithms.resources import has_gpu
 from rllib_gigpo.algorithms.validation import find_problem
 from rllib_gigpo.credit import CreditConfig
 from rllib_gigpo.learning.losses import LossConfig
@@ -106,6 +108,8 @@ class GiGPOConfig(AlgorithmConfig):
         self.num_gpus_per_engine = 1.0
         self.tensor_parallel_size = 1
         self.gpu_memory_utilization = 0.6
+        self.colocate = False
+        self.weight_transport: Literal["auto", "object_store", "ipc", "nccl"] = "auto"
         self.engine_kwargs: dict[str, Any] = {}
         self.verify_weights = False
         self.max_num_engine_restarts = 10
@@ -284,6 +288,8 @@ class GiGPOConfig(AlgorithmConfig):
         num_gpus_per_engine: float = NotProvided,
         tensor_parallel_size: int = NotProvided,
         gpu_memory_utilization: float = NotProvided,
+        colocate: bool = NotProvided,
+        weight_transport: Literal["auto", "object_store", "ipc", "nccl"] = NotProvided,
         engine_kwargs: dict[str, Any] = NotProvided,
         verify_weights: bool = NotProvided,
         max_num_engine_restarts: int = NotProvided,
@@ -294,7 +300,8 @@ class GiGPOConfig(AlgorithmConfig):
 
         Args:
             engine: ``"transformers"`` generates inside each env runner, ``"vllm"`` in
-                engine actors of their own; ``"auto"`` takes vLLM where it is installed.
+                engine actors of their own; ``"auto"`` takes vLLM where it is installed
+                and there is a GPU.
             temperature: Of training samples; the learner's logprobs use the same.
             max_batch_size: Most sequences an engine decodes at once.
             num_engines: vLLM engine actors.
@@ -302,6 +309,12 @@ class GiGPOConfig(AlgorithmConfig):
             num_gpus_per_engine: GPUs each reserves, where there are any.
             tensor_parallel_size: GPUs one engine spreads a model over.
             gpu_memory_utilization: Share of a GPU's memory an engine takes.
+            colocate: The engine and the learner share one GPU: the engine sleeps while
+                the learner works. Give each a part of it by ``num_gpus_per_engine`` and
+                ``num_gpus_per_learner``. Without a GPU it changes nothing.
+            weight_transport: How weights reach the engines: ``"ipc"`` on a shared GPU,
+                ``"nccl"`` between GPUs, ``"object_store"`` through host memory;
+                ``"auto"`` takes the fastest that there is.
             engine_kwargs: Passed to vLLM's ``EngineArgs`` as they are.
             verify_weights: After each weight sync compare digests of all engine actors,
                 and the logprobs of probes with the learner's; a mismatch stops the run.
@@ -372,7 +385,8 @@ class GiGPOConfig(AlgorithmConfig):
         """The engine that ``engine="auto"`` stands for on this machine."""
         if self.engine != "auto":
             return self.engine
-        return "transformers"
+        has_vllm = importlib.util.find_spec("vllm") is not None
+        return "vllm" if has_vllm and has_gpu() else "transformers"
 
     @property
     def resolved_importance_cap(self) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rllib_gigpo.algorithms.resources import engine_resources
 from rllib_gigpo.errors import ConfigError
@@ -12,6 +12,7 @@ from rllib_gigpo.modules.model_folder import load_config
 if TYPE_CHECKING:
     from rllib_gigpo.algorithms.config import GiGPOConfig
     from rllib_gigpo.inference.engine_group import EngineGroup
+    from rllib_gigpo.weight_sync.engine_sync import EngineSync, WeightTransport
     from rllib_gigpo.weight_sync.verify import WeightVerifier
 
 
@@ -61,6 +62,53 @@ def check_head_size(config: GiGPOConfig) -> None:
         )
 
 
+def make_engine_sync(config: GiGPOConfig, engines: EngineGroup) -> EngineSync:
+    """What keeps the engines at the learner's weights."""
+    from rllib_gigpo.weight_sync.engine_sync import EngineSync
+
+    return EngineSync(
+        engines, _make_transport(config, engines), shares_gpu=_shares_gpu(config)
+    )
+
+
+def _make_transport(config: GiGPOConfig, engines: EngineGroup) -> WeightTransport:
+    from rllib_gigpo.weight_sync.native import OPEN_SENDER, NativeTransport
+    from rllib_gigpo.weight_sync.object_store import ObjectStoreTransport
+
+    transport = weight_transport(config)
+    if transport == "object_store":
+        return ObjectStoreTransport(engines)
+    return NativeTransport(
+        engines,
+        OPEN_SENDER[transport],
+        workers_per_engine=config.tensor_parallel_size,
+        timeout_s=config.engine_stall_timeout_s,
+        # The learner is ahead of what engines sample with.
+        keeps_copy=config.max_policy_lag > 0,
+    )
+
+
+def weight_transport(config: GiGPOConfig) -> Literal["object_store", "ipc", "nccl"]:
+    """How weights get from the learners to the engines, ``"auto"`` resolved.
+
+    From GPU to GPU where learner and engines have some: by CUDA IPC on a shared one, by
+    NCCL between whole ones, as its ranks must not share any.
+    """
+    num_gpus = engine_resources(config).get("GPU", 0.0)
+    if not num_gpus or not config.num_gpus_per_learner:
+        return "object_store"
+    if config.weight_transport != "auto":
+        return config.weight_transport
+    if config.colocate:
+        return "ipc"
+    has_whole_gpus = min(num_gpus, config.num_gpus_per_learner) >= 1
+    return "nccl" if has_whole_gpus else "object_store"
+
+
+def _shares_gpu(config: GiGPOConfig) -> bool:
+    return config.colocate and "GPU" in engine_resources(config)
+
+
 def make_verifier(config: GiGPOConfig) -> WeightVerifier | None:
     """What checks the engines after each weight sync; None if that is switched off."""
     if not (config.verify_weights and config.resolved_engine == "vllm"):
@@ -79,6 +127,7 @@ def make_verifier(config: GiGPOConfig) -> WeightVerifier | None:
 def vllm_settings(config: GiGPOConfig) -> VLLMSettings:
     """The settings of one engine."""
     llm = config.llm_config
+    transport = weight_transport(config)
     return VLLMSettings(
         model=llm.model_name_or_path,
         dtype=llm.dtype,
@@ -87,5 +136,7 @@ def vllm_settings(config: GiGPOConfig) -> VLLMSettings:
         tensor_parallel_size=config.tensor_parallel_size,
         gpu_memory_utilization=config.gpu_memory_utilization,
         trust_remote_code=llm.trust_remote_code,
+        sleep_mode=_shares_gpu(config),
+        weight_transfer=None if transport == "object_store" else transport,
         engine_kwargs=config.engine_kwargs,
     )

@@ -44,7 +44,11 @@ from ray.tune import PlacementGroupFactory
 
 from environments.tasks import TaskSet
 from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
-from rllib_gigpo.algorithms.engines import make_verifier, start_engines
+from rllib_gigpo.algorithms.engines import (
+    make_engine_sync,
+    make_verifier,
+    start_engines,
+)
 from rllib_gigpo.algorithms.kl_reward import kl_penalty
 from rllib_gigpo.algorithms.metrics import log_tree
 from rllib_gigpo.algorithms.resources import add_engine_bundles
@@ -61,7 +65,7 @@ from rllib_gigpo.rollout.sampling_metrics import sampling_metrics
 from rllib_gigpo.rollout.task_sampling import TaskSampler
 from rllib_gigpo.rollout.to_step_table import to_step_table
 from rllib_gigpo.rollout.to_training_rows import to_training_rows
-from rllib_gigpo.weight_sync.object_store import put_weights, sync_weights
+from rllib_gigpo.weight_sync.object_store import sync_weights
 
 _STATE_KEY = "gigpo"
 
@@ -93,6 +97,7 @@ class GiGPO(Algorithm):
         self._weight_verifier = make_verifier(config)
         try:
             if self.engine_group is not None:
+                self._engine_sync = make_engine_sync(config, self.engine_group)
                 self.config = self.config.copy(copy_frozen=False)
                 self.config.engine_actor_names = self.engine_group.actor_names
                 self.config.freeze()
@@ -112,6 +117,8 @@ class GiGPO(Algorithm):
         self._batches.start()
         self._num_groups_trained = batch.num_drawn_after
         rollout = self._report(batch)
+        if self.engine_group is not None:
+            self._engine_sync.before_learning()
         episodes = [episode for episode in rollout.episodes if episode.steps]
         with self._timed("credit"):
             table = to_step_table(
@@ -204,9 +211,7 @@ class GiGPO(Algorithm):
 
     def _sync_weights(self) -> None:
         if self.engine_group is not None:
-            self.engine_group.load_weights(
-                put_weights(self.learner_group), self.policy_version
-            )
+            self._engine_sync.send(self.learner_group, self.policy_version)
             if self._weight_verifier is not None:
                 drift = self._weight_verifier.verify(
                     self.learner_group, self.engine_group

@@ -142,6 +142,18 @@ def _inference_problems(c: GiGPOConfig) -> Iterator[str]:
             f"num_gpus_per_engine={c.num_gpus_per_engine} does not fit "
             f"tensor_parallel_size={c.tensor_parallel_size}; set both to the same"
         )
+    yield from _unknown(
+        "weight_transport",
+        c.weight_transport,
+        ("auto", "object_store", "ipc", "nccl"),
+    )
+    if c.colocate:
+        yield from _colocation_problems(c)
+    elif c.weight_transport == "ipc":
+        yield (
+            "weight_transport='ipc' needs learner and engine on one GPU; use "
+            "colocate=True, or weight_transport='auto'"
+        )
     if c.max_policy_lag not in (0, 1):
         yield (
             f"max_policy_lag={c.max_policy_lag}: samples are at most one update old; "
@@ -151,6 +163,33 @@ def _inference_problems(c: GiGPOConfig) -> Iterator[str]:
         yield (
             "max_policy_lag=1 samples while the learner works, which takes other "
             "processes; use .env_runners(num_env_runners=1) or more"
+        )
+
+
+def _colocation_problems(c: GiGPOConfig) -> Iterator[str]:
+    """What one GPU cannot be shared by."""
+    if c.num_engines > 1 or c.tensor_parallel_size > 1 or c.num_learners > 1:
+        yield (
+            f"colocate=True with num_engines={c.num_engines}, tensor_parallel_size="
+            f"{c.tensor_parallel_size} and num_learners={c.num_learners}: one engine "
+            "and one learner share one GPU; with several use colocate=False and GPUs "
+            "for each"
+        )
+    if c.num_gpus_per_learner and c.num_gpus_per_learner + c.num_gpus_per_engine > 1:
+        yield (
+            f"colocate=True with num_gpus_per_learner={c.num_gpus_per_learner} and "
+            f"num_gpus_per_engine={c.num_gpus_per_engine}: they are parts of one GPU, "
+            "so use e.g. 0.5 for both"
+        )
+    if c.weight_transport == "nccl":
+        yield (
+            "weight_transport='nccl' cannot connect two processes on one GPU; with "
+            "colocate=True use 'ipc', or 'auto'"
+        )
+    if c.max_policy_lag:
+        yield (
+            "max_policy_lag=1 samples while the learner works, and with colocate=True "
+            "the engine sleeps then; use max_policy_lag=0 or colocate=False"
         )
 
 

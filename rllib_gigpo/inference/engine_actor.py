@@ -66,6 +66,8 @@ class EngineActor:
         self._stall_timeout_s = stall_timeout_s
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._outboxes: dict[str, _Outbox] = {}
+        self._may_start = asyncio.Event()
+        self._may_start.set()
 
     async def submit(self, client: str, requests: Sequence[GenerationRequest]) -> None:
         """Start requests; their outcomes go to ``client``.
@@ -73,6 +75,7 @@ class EngineActor:
         A request whose id is in flight already replaces that one, which belongs to a
         runner that died.
         """
+        await self._may_start.wait()
         for request in requests:
             await self._cancel([request.request_id])
             self._tasks[request.request_id] = asyncio.create_task(
@@ -101,13 +104,25 @@ class EngineActor:
         Raises:
             WeightSyncError: The weights do not cover the model, or vLLM failed.
         """
-        await self._cancel(list(self._tasks))
-        self._outboxes = {
-            client: outbox
-            for client, outbox in self._outboxes.items()
-            if not outbox.has_some.is_set()
-        }
+        await self._give_up_all()
         await asyncio.to_thread(self._engine.load_weights, weights, policy_version)
+
+    async def pause(self) -> None:
+        """Give up what a dead runner left, and start nothing until :meth:`resume`."""
+        self._may_start.clear()
+        await self._give_up_all()
+
+    async def resume(self) -> None:
+        """Start requests again, those that came meanwhile first."""
+        self._may_start.set()
+
+    async def transfer(self, method: str, *payload: Mapping[str, object]) -> None:
+        """See :meth:`VLLMEngine.transfer`."""
+        await asyncio.to_thread(self._engine.transfer, method, *payload)
+
+    async def accept_weights(self, policy_version: int) -> None:
+        """See :meth:`VLLMEngine.accept_weights`."""
+        await asyncio.to_thread(self._engine.accept_weights, policy_version)
 
     async def probe(self, requests: Sequence[GenerationRequest]) -> list[Completion]:
         """Complete requests by the way, to see which weights are at work."""
@@ -118,12 +133,15 @@ class EngineActor:
         return await asyncio.to_thread(self._engine.weight_digests)
 
     async def sleep(self, level: int) -> None:
-        """See :meth:`VLLMEngine.sleep`."""
+        """Pause, then see :meth:`VLLMEngine.sleep`."""
+        await self.pause()
         await asyncio.to_thread(self._engine.sleep, level)
 
     async def wake_up(self, *tags: str) -> None:
-        """See :meth:`VLLMEngine.wake_up`."""
+        """See :meth:`VLLMEngine.wake_up`; resumes once nothing sleeps any more."""
         await asyncio.to_thread(self._engine.wake_up, *tags)
+        if not self._engine.is_asleep:
+            await self.resume()
 
     async def heartbeat(self) -> int:
         """The policy version, as a sign of life.
@@ -155,6 +173,14 @@ class EngineActor:
         outbox = self._outboxes.setdefault(client, _Outbox())
         outbox.outcomes.append(outcome)
         outbox.has_some.set()
+
+    async def _give_up_all(self) -> None:
+        await self._cancel(list(self._tasks))
+        self._outboxes = {
+            client: outbox
+            for client, outbox in self._outboxes.items()
+            if not outbox.has_some.is_set()
+        }
 
     async def _cancel(self, request_ids: Sequence[str]) -> None:
         running = [self._tasks[i] for i in request_ids if i in self._tasks]

@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 _SECONDS_BETWEEN_HEARTBEATS = 0.5
 _SECONDS_TO_DIE = 30.0
 _MOST_CALLS_AT_ONCE = 10_000
+_DROP_WEIGHTS = 2
+"""Level of vLLM's sleep that keeps no copy of the weights: new ones come anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +88,10 @@ class EngineGroup:
         self._max_num_restarts = max_num_restarts
         self._start_timeout_s = start_timeout_s
         self._stall_timeout_s = stall_timeout_s
-        self._weights: ray.ObjectRef | None = None
+        self._fetch_weights: Callable[[], ray.ObjectRef] | None = None
         self._policy_version = 0
+        self._is_asleep = False
+        self._gave_up = False
         self.failures: list[EngineFailure] = []
         self._lock = threading.RLock()
         self._is_stopping = threading.Event()
@@ -128,8 +132,7 @@ class EngineGroup:
             EngineError: Engines die faster than they can be replaced.
         """
         with self._lock:
-            # Whoever is started from now on, starts with these.
-            self._weights, self._policy_version = weights, policy_version
+            self.expect_weights(lambda: weights, policy_version)
             waiting = [
                 (engine, engine.actor.load_weights.remote(weights, policy_version))
                 for engine in self._engines
@@ -141,6 +144,46 @@ class EngineGroup:
                 raise
             except RayError as error:
                 self._await_replacement(engine, error)
+
+    def expect_weights(
+        self, fetch: Callable[[], ray.ObjectRef], policy_version: int
+    ) -> None:
+        """Say what an engine has to start with that replaces another from now on.
+
+        Args:
+            fetch: Returns a full set of weights in the object store; called when one is
+                needed, from another thread.
+            policy_version: Of these weights.
+        """
+        with self._lock:
+            self._fetch_weights, self._policy_version = fetch, policy_version
+
+    def replace_all(self, reason: str) -> None:
+        """Start all engines anew, with the weights that are to be expected.
+
+        Raises:
+            EngineError: They do not start, or that was once too often.
+        """
+        with self._lock:
+            old = list(self._engines)
+            for place, engine in enumerate(old):
+                self._replace(place, engine, reason)
+        for engine in old:
+            self._await_replacement(engine, EngineError(reason))
+
+    def sleep(self) -> None:
+        """Free the GPU; an engine that dies meanwhile is replaced after waking."""
+        self.call_all("sleep", _DROP_WEIGHTS)
+        self._is_asleep = True
+
+    def wake_weights(self) -> None:
+        """Take memory for weights, which are then undefined until some are sent."""
+        self._is_asleep = False
+        self.call_all("wake_up", "weights")
+
+    def wake_kv_cache(self) -> None:
+        """Take memory for the KV cache, and generate."""
+        self.call_all("wake_up", "kv_cache")
 
     def call_all(self, method: str, *args: object) -> list[Any]:
         """Call a method of every engine; one that dies is replaced and asked again.
@@ -173,8 +216,12 @@ class EngineGroup:
         """Check that the run can go on.
 
         Raises:
-            EngineError: Engines died more often than ``max_num_restarts``.
+            EngineError: Engines died more often than ``max_num_restarts``, or could not
+                be replaced.
         """
+        if self._gave_up:
+            last = self.failures[-1]
+            raise EngineError(f"{last.name} could not be replaced: {last.reason}")
         if len(self.failures) > self._max_num_restarts:
             last = self.failures[-1]
             raise EngineError(
@@ -194,7 +241,8 @@ class EngineGroup:
         """Stop all engines and give their bundles back. Idempotent."""
         self._is_stopping.set()
         if self._watcher.is_alive():
-            self._watcher.join()
+            # Not for ever: it may be waiting for a learner that hangs.
+            self._watcher.join(_SECONDS_TO_DIE)
         _stop_all(self._engines)
         self._engines.clear()
         self._placement.remove()
@@ -219,7 +267,7 @@ class EngineGroup:
             )
             .remote(
                 self._settings,
-                self._weights,
+                self._fetch_weights() if self._fetch_weights is not None else None,
                 self._policy_version,
                 self._stall_timeout_s,
             )
@@ -244,9 +292,20 @@ class EngineGroup:
 
     def _watch(self) -> None:
         while not self._is_stopping.wait(_SECONDS_BETWEEN_HEARTBEATS):
-            for place, engine in enumerate(self._engines):
-                if (reason := self._find_failure(engine)) is not None:
-                    self._replace(place, reason)
+            if self._is_asleep:  # The GPU is the learner's now.
+                continue
+            for place, engine in enumerate(list(self._engines)):
+                if (reason := self._find_failure(engine)) is None:
+                    continue
+                try:
+                    self._replace(place, engine, reason)
+                except Exception as error:  # What fetches weights may raise anything.
+                    logger.exception("engine %s could not be replaced", engine.name)
+                    self.failures.append(
+                        EngineFailure(name=engine.name, reason=repr(error))
+                    )
+                    self._gave_up = True
+                    return
 
     def _find_failure(self, engine: _Engine) -> str | None:
         """Why an engine must be replaced, or None."""
@@ -265,10 +324,11 @@ class EngineGroup:
             return f"no answer for {limit:g} s"
         return None
 
-    def _replace(self, place: int, reason: str) -> None:
-        """Fill a place again, with the present weights."""
+    def _replace(self, place: int, old: _Engine, reason: str) -> None:
+        """Fill a place again, with the present weights, if nobody did so already."""
         with self._lock:
-            old = self._engines[place]
+            if self._engines[place] is not old:
+                return
             self.failures.append(EngineFailure(name=old.name, reason=reason))
             logger.warning("engine %s is replaced: %s", old.name, reason)
             ray.kill(old.actor)

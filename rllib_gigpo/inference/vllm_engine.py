@@ -51,6 +51,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SHARED_MEMORY = Path("/dev/shm")
+_MEMORY_TAGS = frozenset({"weights", "kv_cache"})
 
 
 class VLLMEngine:
@@ -79,6 +80,8 @@ class VLLMEngine:
         self._broken: EngineError | None = None
         self._last_step = time.monotonic()
         self._is_closed = False
+        self._is_receiving = False
+        self._asleep: frozenset[str] = frozenset()
         self._llm: LLMEngine | None = None
         # Daemonic: a process must be able to exit while vLLM hangs.
         self._thread = threading.Thread(target=self._run, name="vllm", daemon=True)
@@ -117,6 +120,8 @@ class VLLMEngine:
             EngineError: The engine is closed, or failed while it ran.
         """
         self.check()
+        if self._is_receiving or self._asleep:
+            raise EngineError("the engine waits for new weights, or sleeps")
         check_request(request, self.settings.max_model_len, self._futures)
         future: Future[Completion] = Future()
         if not self._futures:
@@ -140,13 +145,36 @@ class VLLMEngine:
                 are in flight (the old weights are then still in place), or vLLM failed
                 (no request is then accepted until a load succeeds).
         """
-        if self._futures:
-            raise WeightSyncError(
-                f"{len(self._futures)} requests are in flight (first: "
-                f"{next(iter(self._futures))!r}); await them before load_weights"
-            )
+        self._check_idle()
         check_coverage(self._expected_shapes, weights)
         self._call(lambda: self._reload(weights, policy_version))
+
+    def transfer(self, method: str, *payload: Mapping[str, object]) -> None:
+        """Take one step of vLLM's own weight transfer, in all its workers.
+
+        Needs ``VLLMSettings.weight_transfer``, and a GPU. From ``start_weight_update``
+        until :meth:`accept_weights` no request is taken.
+
+        Args:
+            method: Of vLLM's worker, e.g. ``"update_weights"``.
+            payload: Its argument, if it has one.
+
+        Raises:
+            WeightSyncError: Requests are in flight, or vLLM failed; after a failure no
+                request is taken any more.
+        """
+        self._check_idle()
+        self._call(lambda: self._transfer(method, payload))
+
+    def accept_weights(self, policy_version: int) -> None:
+        """Generate with what a transfer brought; nothing computed before it stays.
+
+        Raises:
+            WeightSyncError: The prefix cache could not be emptied.
+            EngineError: The transfer failed.
+        """
+        self._check_idle()
+        self._call(lambda: self._accept(policy_version))
 
     def weight_digests(self) -> dict[str, str]:
         """A digest of each tensor as vLLM holds it, fused and maybe repacked."""
@@ -156,16 +184,26 @@ class VLLMEngine:
     def sleep(self, level: int = 1) -> None:
         """Give the GPU's memory up; 1 keeps the weights in host memory, 2 drops them.
 
-        Needs ``engine_kwargs={"enable_sleep_mode": True}``, and a GPU.
+        Needs ``VLLMSettings.sleep_mode``, and a GPU.
         """
         self._call(lambda: self._llm.sleep(level=level))
+        self._asleep = _MEMORY_TAGS
 
     def wake_up(self, *tags: str) -> None:
         """Take memory again for ``"weights"`` or ``"kv_cache"``; for both by default.
 
-        To keep the peak low: wake weights, load weights, then wake the cache.
+        To keep the peak low: wake weights, load weights, then wake the cache. What is
+        awake already, as in an engine that was just started, stays so.
         """
-        self._call(lambda: self._llm.wake_up(list(tags) or None))
+        waking = self._asleep & frozenset(tags or _MEMORY_TAGS)
+        if waking:
+            self._call(lambda: self._llm.wake_up(sorted(waking)))
+            self._asleep -= waking
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether some of its memory is given up."""
+        return bool(self._asleep)
 
     def close(self) -> None:
         """Fail what is in flight and stop vLLM. Idempotent."""
@@ -174,6 +212,13 @@ class VLLMEngine:
         self._is_closed = True
         self._inbox.put(lambda: None)  # Wakes the thread.
         self._thread.join()
+
+    def _check_idle(self) -> None:
+        if self._futures:
+            raise WeightSyncError(
+                f"{len(self._futures)} requests are in flight (first: "
+                f"{next(iter(self._futures))!r}); await them before new weights come"
+            )
 
     @cached_property
     def _expected_shapes(self) -> dict[str, torch.Size]:
@@ -267,18 +312,40 @@ class VLLMEngine:
                 self._llm.collective_rpc("reload_from_tensors", args=(weights,))
             else:
                 self._reload_in_workers(weights)
-            if not self._llm.reset_prefix_cache():
-                raise RuntimeError("the prefix cache still has blocks in use")
+            self._empty_prefix_cache()
         except Exception as error:
-            # Danger: after a failed load vLLM's layers may be empty.
-            self._broken = EngineError(
-                "the engine holds no usable weights: its last load_weights failed"
-            )
-            raise WeightSyncError(
-                f"vLLM did not take the weights: {type(error).__name__}: {error}"
-            ) from error
+            raise self._refusal(error) from error
         self._broken = None
         self._policy_version = policy_version
+
+    def _transfer(self, method: str, payload: tuple[Mapping[str, object], ...]) -> None:
+        self._is_receiving |= method == "start_weight_update"
+        try:
+            self._llm.collective_rpc(method, args=payload)
+        except Exception as error:
+            raise self._refusal(error) from error
+
+    def _accept(self, policy_version: int) -> None:
+        self.check()
+        try:
+            self._empty_prefix_cache()
+        except Exception as error:
+            raise self._refusal(error) from error
+        self._is_receiving = False
+        self._policy_version = policy_version
+
+    def _empty_prefix_cache(self) -> None:
+        if not self._llm.reset_prefix_cache():
+            raise RuntimeError("the prefix cache still has blocks in use")
+
+    def _refusal(self, error: Exception) -> WeightSyncError:
+        """Take no request from now on. Danger: layers may be empty."""
+        self._broken = EngineError(
+            "the engine holds no usable weights: its last update of them failed"
+        )
+        return WeightSyncError(
+            f"vLLM did not take the weights: {type(error).__name__}: {error}"
+        )
 
     def _reload_in_workers(self, weights: Mapping[str, torch.Tensor]) -> None:
         folder = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None

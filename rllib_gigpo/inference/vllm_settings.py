@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 _CPU_KV_CACHE_BYTES = 1 << 30
 _CPU_BLOCK_SIZE = 32
@@ -30,6 +31,9 @@ class VLLMSettings:
         tensor_parallel_size: GPUs the model is spread over.
         gpu_memory_utilization: Share of a GPU's memory the engine takes.
         trust_remote_code: Run Python code that comes with the model.
+        sleep_mode: Whether the engine can give its GPU's memory up for a while.
+        weight_transfer: How weights come from a learner's GPU, ``"ipc"`` or ``"nccl"``;
+            None: through :meth:`~.vllm_engine.VLLMEngine.load_weights` only.
         engine_kwargs: Overrides of vLLM's ``EngineArgs``, by name.
     """
 
@@ -40,6 +44,8 @@ class VLLMSettings:
     tensor_parallel_size: int = 1
     gpu_memory_utilization: float = 0.6
     trust_remote_code: bool = False
+    sleep_mode: bool = False
+    weight_transfer: Literal["ipc", "nccl"] | None = None
     engine_kwargs: Mapping[str, object] = field(
         default_factory=lambda: MappingProxyType({})
     )
@@ -74,6 +80,9 @@ class VLLMSettings:
         if has_gpu:
             arguments["gpu_memory_utilization"] = self.gpu_memory_utilization
             arguments["tensor_parallel_size"] = self.tensor_parallel_size
+            arguments["enable_sleep_mode"] = self.sleep_mode
+            if self.weight_transfer is not None:
+                arguments["weight_transfer_config"] = {"backend": self.weight_transfer}
             if self.tensor_parallel_size > 1:
                 # Inside a placement group vLLM would pick Ray's executor, which
                 # refuses bundles of several GPUs.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -44,6 +44,9 @@ from rllib_gigpo.modules.llm_rl_module import (
 from rllib_gigpo.modules.packed_tokens import PackedTokens, pack_tokens
 from rllib_gigpo.modules.token_logprobs import TokenLogprobs
 
+if TYPE_CHECKING:
+    from rllib_gigpo.weight_sync.learner_side import Connection
+
 _NUM_OPTIMIZER_STEPS = "num_optimizer_steps"
 
 
@@ -55,6 +58,8 @@ class GiGPOLearner(TorchLearner):
         """Build the module, the optimizer and, with a KL, the reference model."""
         self._num_optimizer_steps = 0
         self._reference: LLMRLModule | None = None
+        # Of the transport that sends weights to engines; it lasts from sync to sync.
+        self.weight_connection: Connection | None = None
         super().build()
         if self.config.kl_coeff > 0:
             # The module as it is before any update or restore: the initial policy.

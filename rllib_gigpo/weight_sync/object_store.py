@@ -10,9 +10,27 @@ from ray.rllib.core.learner.learner_group import LearnerGroup
 from ray.rllib.env.env_runner_group import EnvRunnerGroup
 
 from rllib_gigpo.errors import WeightSyncError
+from rllib_gigpo.inference.engine_group import EngineGroup
 from rllib_gigpo.learning.learner import GiGPOLearner
 
 T = TypeVar("T")
+
+
+class ObjectStoreTransport:
+    """See :class:`~.engine_sync.WeightTransport` for the contract.
+
+    Works everywhere: weights pass through host memory, one copy a node for all engines.
+
+    Args:
+        engines: All of them.
+    """
+
+    def __init__(self, engines: EngineGroup) -> None:
+        self._engines = engines
+
+    def send(self, learner_group: LearnerGroup, policy_version: int) -> None:
+        """See the protocol."""
+        self._engines.load_weights(put_weights(learner_group), policy_version)
 
 
 def sync_weights(
