@@ -15,7 +15,11 @@ ENV = "Household-v0"
 ENV_CONFIG = {"size": "tiny", "max_episode_steps": 12, "prompt": {"style": "compact"}}
 
 warm_start = WarmStartSettings(
-    env=ENV, env_config=ENV_CONFIG, target_success=0.45, max_steps=1600
+    env=ENV,
+    env_config=ENV_CONFIG,
+    target_success=0.45,
+    max_steps=1600,
+    check_every=800,
 )
 
 config = (
