@@ -67,8 +67,9 @@ class EngineSync:
         engines = self._engines
         if self._shares_gpu:
             self.before_learning()
-            learner_group.foreach_learner(free_gpu_memory)
-            self._take(SyncStep.WAKE_WEIGHTS, engines.wake_weights)
+            self._take(
+                SyncStep.WAKE_WEIGHTS, lambda: self._hand_gpu_over(learner_group)
+            )
         else:
             self._take(SyncStep.PAUSE, lambda: engines.call_all("pause"))
         self._take(
@@ -78,6 +79,10 @@ class EngineSync:
             self._take(SyncStep.WAKE_KV_CACHE, engines.wake_kv_cache)
         else:
             self._take(SyncStep.RESUME, lambda: engines.call_all("resume"))
+
+    def _hand_gpu_over(self, learner_group: LearnerGroup) -> None:
+        learner_group.foreach_learner(free_gpu_memory)
+        self._engines.wake_weights()
 
     def _take(self, step: SyncStep, action: Callable[[], object]) -> None:
         self._phases.check(step)
