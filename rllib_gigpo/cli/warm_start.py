@@ -1,4 +1,7 @@
-"""``rllib-gigpo warm-start``: a small model that plays an environment imperfectly."""
+"""``rllib-gigpo warm-start``: a small model that plays an environment imperfectly.
+
+Or, with ``--model smollm2``, a pretrained one as it is.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rllib_gigpo.cli.train_flags import json_object
+from rllib_gigpo.errors import ConfigError
 
 if TYPE_CHECKING:
     from rllib_gigpo.warm_start import WarmStartReport
@@ -23,7 +27,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="build a small model and teach it an environment by its expert",
     )
     add = parser.add_argument
-    add("--env", required=True, help="an environment with an expert: Household-v0")
+    add(
+        "--model",
+        choices=("scratch", "smollm2"),
+        default="scratch",
+        help="scratch builds and teaches one; smollm2 writes SmolLM2-135M-Instruct, "
+        "pretrained, from its wheel",
+    )
+    add("--env", help="an environment with an expert: Household-v0")
     add(
         "--env-config",
         type=json_object,
@@ -50,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the model, or say that it is there; prints where and how good it is.
 
     Raises:
-        ConfigError: A setting is refused, or the folder holds something else.
+        ConfigError: A setting is refused, a package is missing, or the folder holds
+            something else.
     """
     from rllib_gigpo.warm_start import WarmStartSettings, warm_start
 
@@ -60,8 +72,26 @@ def run(arguments: argparse.Namespace) -> int:
         for name, value in vars(arguments).items()
         if name in names and value is not None
     }
+    if arguments.model == "smollm2":
+        return _save_smollm2(arguments.out, given)
+    if "env" not in given:
+        raise ConfigError(
+            "name what to teach the model by --env, e.g. --env Household-v0, or take a "
+            "pretrained one by --model smollm2"
+        )
     show_progress()
     print(report_line(warm_start(WarmStartSettings(**given), arguments.out)))
+    return 0
+
+
+def _save_smollm2(folder: Path, given: dict[str, object]) -> int:
+    from rllib_gigpo.warm_start.smollm2 import save_smollm2
+
+    if given:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ConfigError(f"--model smollm2 is written as it is and takes no {flags}")
+    num_parameters = save_smollm2(folder)
+    print(f"{folder}: SmolLM2-135M-Instruct, {num_parameters:,} parameters")
     return 0
 
 
