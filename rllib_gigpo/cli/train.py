@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from rllib_gigpo.cli.ray_session import ray_session, refuse_impossible
 from rllib_gigpo.cli.run_file import load_run_file
+from rllib_gigpo.cli.scheduler import make_scheduler
 from rllib_gigpo.cli.settings import (
     algorithm_name,
     apply_settings,
     default_config,
     has_search_space,
-    nearest,
     validate,
 )
 from rllib_gigpo.errors import ConfigError
@@ -30,7 +29,6 @@ from rllib_gigpo.errors import ConfigError
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
     from ray.tune import Callback, CheckpointConfig
-    from ray.tune.schedulers import TrialScheduler
 
     from rllib_gigpo.warm_start import WarmStartSettings
 
@@ -176,36 +174,6 @@ def run(plan: TrainingPlan, arguments: argparse.Namespace) -> int:
         print_results(analysis.trials, analysis.experiment_path)
     done = all(trial.status == Trial.TERMINATED for trial in analysis.trials)
     return 0 if done and analysis.trials else 1
-
-
-def make_scheduler(arguments: argparse.Namespace) -> TrialScheduler:
-    """The scheduler by name.
-
-    Raises:
-        ConfigError: The name or its settings are refused.
-    """
-    from ray.tune import TuneError
-    from ray.tune.schedulers import create_scheduler
-
-    name, settings = arguments.scheduler, arguments.scheduler_config
-    try:
-        scheduler = create_scheduler(name, **settings)
-    except (ValueError, TypeError, AssertionError, TuneError) as error:
-        raise ConfigError(f"--scheduler {name}: {error}") from error
-    # Tune drops settings that the scheduler does not have, without a word.
-    known = inspect.signature(type(scheduler)).parameters
-    for key in settings:
-        if key not in known:
-            raise ConfigError(
-                f"--scheduler-config: {name} has no {key!r}{nearest(key, known)}"
-            )
-    if missing := [key for key in ("metric", "mode") if key in known.keys() - settings]:
-        raise ConfigError(
-            f"--scheduler {name} compares trials and lacks {' and '.join(missing)}: "
-            '--scheduler-config \'{"metric": "env_runners/episode_return_mean", '
-            '"mode": "max"}\''
-        )
-    return scheduler
 
 
 def check_resources(config: AlgorithmConfig, arguments: argparse.Namespace) -> None:
