@@ -63,18 +63,33 @@ class EnvHandle:
         start = time.perf_counter()
         try:
             if self._thread is None:
-                return function()
-            return await asyncio.wait_for(
-                asyncio.wrap_future(self._thread.submit(function)), self._timeout_s
-            )
-        except TimeoutError as error:
+                return _as_plain_failure(function)
+            future = asyncio.wrap_future(self._thread.submit(function))
+            # Not wait_for: its TimeoutError could be one that the environment raised.
+            done, _ = await asyncio.wait({future}, timeout=self._timeout_s)
+            if done:
+                return future.result()
+            future.cancel()
             self.is_broken = True
             raise EnvTimeoutError(
                 f"{type(self.env).__name__} did not answer within "
                 f"{self._timeout_s:g} s; raise env_timeout_s if that is normal"
-            ) from error
+            )
         finally:
             self.seconds += time.perf_counter() - start
+
+
+def _as_plain_failure(function: Callable[[], T]) -> T:
+    """Call it; what would end a thread or the event loop becomes a RuntimeError.
+
+    ``sys.exit`` in a simulator is the failure of one episode and of nothing else.
+    """
+    try:
+        return function()
+    except BaseException as error:
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            raise
+        raise RuntimeError(f"the environment raised {error!r}") from error
 
 
 class _CallThread:
@@ -98,6 +113,6 @@ class _CallThread:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(function())
-            except BaseException as error:  # Handed to the caller, whatever it is.
+                future.set_result(_as_plain_failure(function))
+            except Exception as error:  # Handed to the caller, whatever it is.
                 future.set_exception(error)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from environments.text_env import TextEnv
+from environments.text_env import StepInfo, TextEnv
 from rllib_gigpo.errors import EngineError, RolloutError
 from rllib_gigpo.inference.engine import GenerationRequest
 from rllib_gigpo.rollout.group_scheduler import EnvPool, Rollout, play_groups
@@ -117,6 +117,35 @@ def test_a_bad_environment_costs_its_own_episodes_only(
     assert all(f.task_id == "train/3" for f in rollout.failures)
     assert all(f.traceback for f in rollout.failures)
     assert not any(f.is_engine_failure for f in rollout.failures)
+
+
+@pytest.mark.parametrize("runs_inline", [True, False])
+@pytest.mark.parametrize(
+    ("error", "error_type"),
+    [
+        (TimeoutError("no answer from the server"), "TimeoutError"),
+        (StopIteration("no more pages"), "RuntimeError"),
+        (SystemExit(2), "RuntimeError"),
+        (asyncio.CancelledError("gone"), "RuntimeError"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_whatever_an_environment_raises_is_reported_as_what_it_is(
+    error: BaseException,
+    error_type: str,
+    runs_inline: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Env(fakes.CorridorEnv):
+        def step(self, action: str) -> tuple[str, float, bool, bool, StepInfo]:
+            raise error
+
+    Env.runs_inline = runs_inline
+    caplog.set_level(logging.ERROR)
+    rollout, _ = play([spec(0, group_size=1)], env=Env, env_timeout_s=5.0)
+    (failure,) = rollout.failures
+    assert failure.error_type == error_type
+    assert str(error) in failure.message
 
 
 def test_an_environment_that_failed_is_never_used_again() -> None:
