@@ -29,11 +29,11 @@ def sample_groups(
         max_rounds: Rounds of replacement; 0 keeps whatever the first round gives.
 
     Returns:
-        The rollout, and the number of rounds played.
+        The rollout, with the failures of all rounds, and the number of rounds played.
     """
     episodes: list[EpisodeRecord] = []
     failures: list[EpisodeFailure] = []
-    num_kept = 0
+    num_kept = num_replaced = 0
     for num_rounds in range(1, max_rounds + 2):
         is_last = num_rounds == max_rounds + 1
         rollout = play(draw(num_groups - num_kept))
@@ -43,9 +43,12 @@ def sample_groups(
             if is_last or has_signal(group):
                 episodes += group
                 num_kept += 1
+            else:
+                num_replaced += len(group)
         if num_kept >= num_groups:
             break
-    return Rollout(episodes=episodes, failures=failures), num_rounds
+    rollout = Rollout(episodes=episodes, failures=failures, num_replaced=num_replaced)
+    return rollout, num_rounds
 
 
 def has_signal(group: Sequence[EpisodeRecord]) -> bool:

@@ -46,7 +46,7 @@ def check_failures(rollout: Rollout, max_failed_fraction: float) -> None:
         RolloutError: With the first failure's traceback.
     """
     num_failed = len(rollout.failures)
-    num_all = num_failed + len(rollout.episodes)
+    num_all = num_failed + len(rollout.episodes) + rollout.num_replaced
     if num_failed and num_failed > max_failed_fraction * num_all:
         first = rollout.failures[0]
         raise RolloutError(

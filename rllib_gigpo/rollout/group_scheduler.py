@@ -31,10 +31,13 @@ class Rollout:
     Attributes:
         episodes: The finished episodes, by group and member in the order asked for.
         failures: The episodes that could not be finished.
+        num_replaced: Finished episodes that are not in ``episodes``, as dynamic
+            sampling has played other groups instead.
     """
 
     episodes: list[EpisodeRecord]
     failures: list[EpisodeFailure]
+    num_replaced: int = 0
 
 
 class EnvPool:

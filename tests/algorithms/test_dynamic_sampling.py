@@ -2,9 +2,18 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from rllib_gigpo.algorithms.dynamic_sampling import sample_groups
+from rllib_gigpo.algorithms.sampling import check_failures
+from rllib_gigpo.errors import RolloutError
 from rllib_gigpo.rollout.group_scheduler import Rollout
-from rllib_gigpo.rollout.records import EpisodeRecord, GroupSpec, StopReason
+from rllib_gigpo.rollout.records import (
+    EpisodeFailure,
+    EpisodeRecord,
+    GroupSpec,
+    StopReason,
+)
 
 
 def fake_play(returns_of: Callable[[int], list[float]]) -> Callable:
@@ -92,6 +101,30 @@ def test_the_last_round_keeps_everything_and_the_loop_ends() -> None:
     )
     assert rounds == 3 and draw.counts == [3, 3, 3]
     assert groups_of(rollout) == ["6", "7", "8"]
+
+
+def test_failures_are_a_share_of_all_that_was_played() -> None:
+    """One episode in ten fails, whether its group is kept or replaced."""
+
+    def play(specs: list[GroupSpec]) -> Rollout:
+        rollout = fake_play(lambda g: [0.0] * 9)(specs)
+        rollout.failures.extend(
+            EpisodeFailure(
+                episode_id=f"{spec.group_id}/9",
+                task_id="t",
+                error_type="RuntimeError",
+                message="",
+                traceback="",
+            )
+            for spec in specs
+        )
+        return rollout
+
+    rollout, _ = sample_groups(draw=Draw(), play=play, num_groups=4, max_rounds=10)
+    assert (len(rollout.failures), len(rollout.episodes)) == (44, 36)
+    check_failures(rollout, max_failed_fraction=0.1)
+    with pytest.raises(RolloutError, match="44 of 440 episodes failed"):
+        check_failures(rollout, max_failed_fraction=0.09)
 
 
 def test_float_noise_is_no_signal() -> None:
