@@ -7,6 +7,7 @@ import importlib.util
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from rllib_gigpo.algorithms.ranges import range_problems
 from rllib_gigpo.credit import ESTIMATORS
 from rllib_gigpo.errors import ConfigError
 from rllib_gigpo.learning.losses import KL_ESTIMATORS, LOSS_AGGREGATIONS
@@ -24,6 +25,7 @@ def find_problem(config: GiGPOConfig) -> str | None:
 
 
 def _problems(config: GiGPOConfig) -> Iterator[str]:
+    yield from range_problems(config)
     yield from _group_problems(config)
     yield from _loss_problems(config)
     yield from _part_problems(config)
@@ -39,8 +41,6 @@ def _group_problems(c: GiGPOConfig) -> Iterator[str]:
             f"group_size={c.group_size}: advantages compare the episodes of a group, "
             "so it takes at least 2; the paper uses 8"
         )
-    if c.groups_per_iteration < 1:
-        yield f"groups_per_iteration={c.groups_per_iteration} must be at least 1"
     if not 0.0 <= c.gamma <= 1.0:
         yield f"gamma={c.gamma} must lie in [0, 1]"
     try:
@@ -73,7 +73,7 @@ def _loss_problems(c: GiGPOConfig) -> Iterator[str]:
             "policy_ratio='sequence' use e.g. clip_low=3e-4, clip_high=4e-4"
         )
     yield from _kl_problems(c)
-    if c.temperature <= 0.0:
+    if not c.temperature > 0.0:
         yield (
             f"temperature={c.temperature}: training needs sampled responses; only "
             "evaluation_temperature may be 0 (greedy)"
@@ -121,9 +121,6 @@ def _model_problems(c: GiGPOConfig) -> Iterator[str]:
             "no model is set; use .llm(model_name_or_path=...) with a Hugging Face "
             "folder or hub id, or make a small one by `rllib-gigpo warm-start`"
         )
-    for name in ("max_prompt_tokens", "max_response_tokens"):
-        if getattr(c, name) < 1:
-            yield f"{name}={getattr(c, name)} must be at least 1"
 
 
 def _inference_problems(c: GiGPOConfig) -> Iterator[str]:

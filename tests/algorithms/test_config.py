@@ -69,6 +69,41 @@ def test_impossible_settings_are_refused_with_advice(
         config(**training).validate()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_epochs", 0),
+        ("num_minibatches", 0),
+        ("max_tokens_per_micro_batch", 0),
+        ("groups_per_iteration", 1.5),
+        ("group_size", "8"),
+        ("num_envs_per_env_runner", 0),
+        ("max_batch_size", 0),
+        ("max_episode_steps", 0),
+        ("env_timeout_s", 0.0),
+        ("evaluation_num_tasks", 0),
+        ("evaluation_episodes_per_task", 0),
+        ("evaluation_temperature", -1.0),
+        ("lr", -1e-6),
+        ("lr", float("nan")),
+        ("lr", [[0, 1e-6], [100, 0.0]]),
+        ("weight_decay", -0.1),
+        ("entropy_coeff", float("nan")),
+        ("temperature", float("nan")),
+        ("seed", -1),
+        ("engine", "hf"),
+        ("old_logprobs", "now"),
+        ("lr_schedule", "cos"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused_by_name(
+    name: str, value: object
+) -> None:
+    # As --config sets them, past the checks of RLlib's sections.
+    with pytest.raises(ValueError, match=rf"{name}="):
+        config().update_from_dict({name: value}).validate()
+
+
 def test_a_missing_model_is_refused_with_the_command_that_makes_one() -> None:
     with pytest.raises(ValueError, match="rllib-gigpo warm-start"):
         GiGPOConfig().environment("Household-v0").validate()
