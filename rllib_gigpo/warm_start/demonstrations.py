@@ -1,8 +1,8 @@
 """Expert play as training rows, in the prompt and response format of training.
 
 Only training tasks are played. Now and then a random action is played instead of the
-expert's, so that a model sees the way back from a mistake; the random action itself is
-never imitated.
+expert's. As noise it is not imitated: the model sees the way back from a mistake. As
+carelessness it is: the model knows what can be done, and is left room to improve.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from environments.errors import NoAdviceError
-from environments.experts import ExpertAdvice
 from environments.prompting import (
     ChatMessage,
     HistoryEntry,
+    ParsedAction,
     PromptContext,
     PromptTemplate,
     ResponseWriter,
@@ -80,6 +80,7 @@ def play_expert(
     *,
     seed: int,
     noise: float,
+    carelessness: float = 0.0,
 ) -> ExpertPlay:
     """Play each task once.
 
@@ -87,7 +88,10 @@ def play_expert(
         env: Where to play, with an expert; its template decides what is shown.
         tasks: Training tasks.
         seed: With ``noise`` and the tasks it decides everything.
-        noise: Probability of a random action at each step, in [0, 1).
+        noise: Probability of a random action at each step that is not imitated, in
+            [0, 1).
+        carelessness: Probability of a random admissible action, imitated under the
+            expert's thought, in [0, 1).
 
     Raises:
         ConfigError: The environment's template does not accept an expert's response,
@@ -97,7 +101,7 @@ def play_expert(
     num_successes = 0
     for number, task in enumerate(tasks):
         rng = np.random.default_rng([seed, number])
-        episode = _Episode(env, task, rng, noise)
+        episode = _Episode(env, task, rng, noise, carelessness)
         steps.extend(episode.play())
         num_successes += episode.is_success
     return ExpertPlay(steps=steps, num_episodes=len(tasks), num_successes=num_successes)
@@ -153,12 +157,14 @@ class _Episode:
         task: Task,
         rng: np.random.Generator,
         noise: float,
+        carelessness: float,
     ) -> None:
         self.is_success = False
         self._env = env
         self._task = task
         self._rng = rng
         self._noise = noise
+        self._carelessness = carelessness
         # A dict and not a set: its order is that of the episode in every process.
         self._offered: dict[str, None] = {}
 
@@ -185,8 +191,9 @@ class _Episode:
                 return
             action = self._slip(info["admissible_actions"])
             if action is None:
-                action = advice.action
-                yield self._demonstration(context, advice)
+                careless = self._careless_action(context, advice.thought)
+                action = careless or advice.action
+                yield self._demonstration(context, advice.thought, action)
             history.append(HistoryEntry(observation=observation, action=action))
             observation, _, terminated, truncated, info = env.step(action)
             is_over = terminated or truncated
@@ -208,22 +215,35 @@ class _Episode:
         pool = admissible_actions if is_current else tuple(self._offered)
         return pool[int(self._rng.integers(len(pool)))]
 
-    def _demonstration(
-        self, context: PromptContext, advice: ExpertAdvice
-    ) -> Demonstration:
+    def _careless_action(self, context: PromptContext, thought: str) -> str | None:
+        """A random action among those a reply may name, now and then."""
+        if not self._carelessness or self._rng.random() >= self._carelessness:
+            return None
+        offered = context.admissible_actions or ()
+        # A template may hide actions that the environment lists.
+        pool = [a for a in offered if self._parse(context, thought, a).is_admissible]
+        return pool[int(self._rng.integers(len(pool)))] if pool else None
+
+    def _reply(self, thought: str, action: str) -> str:
         prompt = self._env.prompt
         if isinstance(prompt, ResponseWriter):
-            response = prompt.response(advice.thought, advice.action)
-        else:
-            response = (
-                f"<think>{advice.thought}</think><action>{advice.action}</action>"
-            )
-        parsed = prompt.parse(response, context.admissible_actions)
+            return prompt.response(thought, action)
+        return f"<think>{thought}</think><action>{action}</action>"
+
+    def _parse(self, context: PromptContext, thought: str, action: str) -> ParsedAction:
+        reply = self._reply(thought, action)
+        return self._env.prompt.parse(reply, context.admissible_actions)
+
+    def _demonstration(
+        self, context: PromptContext, thought: str, action: str
+    ) -> Demonstration:
+        reply = self._reply(thought, action)
+        parsed = self._parse(context, thought, action)
         if not (parsed.is_valid and parsed.is_admissible):
             raise ConfigError(
-                f"the expert's response {response!r} in task {self._task.id!r} is "
+                f"the expert's response {reply!r} in task {self._task.id!r} is "
                 f"refused by the environment's template ({parsed.reason}); a warm "
                 "start needs a template that takes <think>…</think><action>…</action> "
                 "or one with a `response` method of its own"
             )
-        return Demonstration(context=context, response=response)
+        return Demonstration(context=context, response=reply)

@@ -29,8 +29,11 @@ class WarmStartSettings:
         max_prompt_tokens: As in the training that follows.
         max_response_tokens: Likewise.
         num_episodes: Training tasks that the expert plays, one episode each.
-        noise: Probability of a random action at each of the expert's steps, so that
-            the way back from mistakes is learnt.
+        noise: Probability of a random action at each of the expert's steps that is not
+            imitated, so that the way back from mistakes is learnt.
+        carelessness: Probability of a random action that is imitated. A model that is
+            half taught gets stuck, and learns slowly from rewards; one that was taught
+            by a careless expert knows what can be done, and learns to be careful.
         target_success: Fine-tuning ends at this share of solved training tasks,
             sampled at temperature 1.
         num_check_tasks: Training tasks, other than those demonstrated where there are
@@ -51,6 +54,7 @@ class WarmStartSettings:
     max_response_tokens: int = 32
     num_episodes: int = 3000
     noise: float = 0.2
+    carelessness: float = 0.0
     target_success: float = 0.4
     num_check_tasks: int = 64
     check_every: int = 200
@@ -65,8 +69,9 @@ class WarmStartSettings:
             raise ConfigError(
                 f"model_size={self.model_size!r} is not one of {', '.join(MODEL_SIZES)}"
             )
-        if not 0.0 <= self.noise < 1.0:
-            raise ConfigError(f"noise={self.noise} must lie in [0, 1)")
+        for name in ("noise", "carelessness"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ConfigError(f"{name}={getattr(self, name)} must lie in [0, 1)")
         if not 0.0 < self.target_success <= 1.0:
             raise ConfigError(f"target_success={self.target_success} must be in (0, 1]")
         for name in ("num_episodes", "num_check_tasks", "check_every", "max_steps"):

@@ -29,6 +29,7 @@ from rllib_gigpo.rollout.prompts import PromptRenderer
 from rllib_gigpo.rollout.settings import RolloutSettings
 from rllib_gigpo.warm_start.demonstrations import (
     Demonstration,
+    ExpertPlay,
     conversations,
     encode,
     play_expert,
@@ -85,7 +86,7 @@ def warm_start(
     fingerprint = _fingerprint(env, demonstrated, settings)
     if (report := _read_report(folder, fingerprint)) is not None:
         return report
-    play = play_expert(env, demonstrated, seed=settings.seed, noise=settings.noise)
+    play = _play(env, demonstrated, settings)
     logger.info(
         "expert: solved %d of %d episodes, %d steps to learn from",
         play.num_successes,
@@ -114,6 +115,18 @@ def warm_start(
 
 def _make_env(settings: WarmStartSettings) -> TextEnv:
     return make_text_env(settings.env, dict(settings.env_config))
+
+
+def _play(
+    env: TextEnv, tasks: Sequence[Task], settings: WarmStartSettings
+) -> ExpertPlay:
+    return play_expert(
+        env,
+        tasks,
+        seed=settings.seed,
+        noise=settings.noise,
+        carelessness=settings.carelessness,
+    )
 
 
 def _split_tasks(
@@ -215,9 +228,7 @@ def _fingerprint(
 
     The digest changes with the environment's texts, prompt and expert.
     """
-    probe = play_expert(
-        env, tasks[:_NUM_PROBE_EPISODES], seed=settings.seed, noise=settings.noise
-    )
+    probe = _play(env, tasks[:_NUM_PROBE_EPISODES], settings)
     said = json.dumps(list(conversations(probe.steps, env.prompt)))
     return {
         "settings": settings.digest(),

@@ -51,6 +51,15 @@ def test_noise_is_seen_but_never_imitated() -> None:
     assert all(thought.count(" ") <= 4 for thought in expert_thoughts)
 
 
+def test_carelessness_is_imitated() -> None:
+    """A careless action stands under the expert's thought, and is admissible."""
+    careless = play(num_tasks=30, carelessness=0.5)
+    actions = {step.response.split("<action>")[1] for step in careless.steps}
+    assert "inventory</action>" in actions  # the expert itself never asks for it
+    assert not any("help<" in action for action in actions)  # hidden by the template
+    assert careless.num_successes < careless.num_episodes
+
+
 def test_a_template_that_refuses_the_reply_is_reported() -> None:
     env = household()
 
