@@ -114,8 +114,14 @@ class GiGPOLearner(TorchLearner):
             old = self._old_logprobs(rows, batches)
         if self.config.loss_config.kl_coeff > 0:
             reference = self._row_logprobs(self._reference, rows, batches)
-        for step in plan.steps:
-            figures = self._take_step(training_data, step, old, reference)
+        for index, step in enumerate(plan.steps):
+            figures = self._take_step(
+                training_data,
+                step,
+                old,
+                reference,
+                index=index if len(plan.steps) > 1 else None,
+            )
         log_update(self.metrics, rows, figures, self._num_optimizer_steps)
         self.after_gradient_based_update(timesteps=timesteps or {})
         return self.metrics.reduce()
@@ -126,6 +132,8 @@ class GiGPOLearner(TorchLearner):
         step: OptimizerStep,
         old_logprobs: RowLogprobs | None,
         reference_logprobs: RowLogprobs | None,
+        *,
+        index: int | None,
     ) -> StepFigures:
         learning_rate = self._learning_rate.at(self._num_optimizer_steps)
         optimizer = self.get_optimizer(DEFAULT_MODULE_ID)
@@ -161,6 +169,7 @@ class GiGPOLearner(TorchLearner):
             num_learners=num_learners,
             learning_rate=learning_rate,
             is_skipped=not is_finite,
+            index=index,
         )
         self._num_optimizer_steps += 1
         return figures

@@ -23,8 +23,12 @@ def log_step(
     num_learners: int,
     learning_rate: float,
     is_skipped: bool,
+    index: int | None = None,
 ) -> None:
     """Log one optimizer step; the result shows the mean over an iteration's steps.
+
+    Where an iteration has several, what moves from step to step, as the policy leaves
+    the one that sampled, is logged under ``by_optimizer_step/<index>`` too.
 
     Args:
         logger: The learner's.
@@ -33,19 +37,23 @@ def log_step(
         num_learners: Learners that share the step.
         learning_rate: Of the step.
         is_skipped: Whether gradients were not finite and no step was taken.
+        index: Of the step within its iteration; None where it is the only one.
     """
     per_token = num_learners / max(num_tokens, 1)
+    of_the_ratio = {
+        "policy_ratio_mean": figures.ratio_sum * per_token,
+        "clip_low_fraction": figures.num_clipped_low * per_token,
+        "clip_high_fraction": figures.num_clipped_high * per_token,
+        "dual_clip_fraction": figures.num_dual_clipped * per_token,
+    }
     for name, value in {
         Learner.TOTAL_LOSS_KEY: figures.total_loss * num_learners,
         POLICY_LOSS_KEY: figures.policy_loss * num_learners,
         "mean_kl_loss": figures.kl_loss * num_learners,
         ENTROPY_KEY: figures.entropy_sum * per_token,
-        "policy_ratio_mean": figures.ratio_sum * per_token,
-        "clip_low_fraction": figures.num_clipped_low * per_token,
-        "clip_high_fraction": figures.num_clipped_high * per_token,
-        "dual_clip_fraction": figures.num_dual_clipped * per_token,
         "engine_drift_mean": figures.drift_sum * per_token,
         "learning_rate": learning_rate,
+        **of_the_ratio,
     }.items():
         logger.log_value((DEFAULT_MODULE_ID, name), value, reduce="mean")
     for name, value in {
@@ -56,6 +64,12 @@ def log_step(
     logger.log_value(
         (DEFAULT_MODULE_ID, "skipped_step_fraction"), float(is_skipped), reduce="mean"
     )
+    if index is None:
+        return
+    own = (DEFAULT_MODULE_ID, "by_optimizer_step", f"{index:03d}")
+    for name, value in of_the_ratio.items():
+        logger.log_value((*own, name), value, reduce="mean")
+    logger.log_value((*own, "policy_ratio_max"), figures.ratio_max, reduce="max")
 
 
 def log_update(

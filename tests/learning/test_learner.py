@@ -9,6 +9,7 @@ import pytest
 import torch
 from gymnasium.spaces import Text
 from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.tune.utils import flatten_dict
 from transformers import AutoModelForCausalLM
 
 from rllib_gigpo import GiGPOConfig
@@ -54,7 +55,9 @@ def update(
         rows=rows or random_rows(), settings=learner.config.plan_settings(iteration)
     )
     figures = learner.update(training_data=data)[DEFAULT_MODULE_ID]
-    return {name: float(figure.peek()) for name, figure in figures.items()}
+    return {
+        name: float(figure.peek()) for name, figure in flatten_dict(figures).items()
+    }
 
 
 def weights_of(learner: GiGPOLearner) -> Weights:
@@ -283,3 +286,23 @@ def test_the_kl_for_the_reward_is_the_log_ratio_of_each_response(
     ]
     assert max(map(abs, expected)) > 0.1
     assert kl.tolist() == pytest.approx(expected, abs=1e-4)
+
+
+def test_each_of_several_optimizer_steps_shows_its_own_ratio(
+    make_learner: MakeLearner,
+) -> None:
+    figures = update(make_learner(lr=1e-2, num_epochs=3))
+    own = [
+        figures[f"by_optimizer_step/{index:03d}/policy_ratio_mean"]
+        for index in range(3)
+    ]
+    assert own[0] == pytest.approx(1.0, abs=1e-6)
+    assert min(abs(ratio - 1.0) for ratio in own[1:]) > 1e-3
+    assert figures["policy_ratio_mean"] == pytest.approx(np.mean(own))
+    clipped = [
+        figures[f"by_optimizer_step/{index:03d}/clip_{side}_fraction"]
+        for index in range(3)
+        for side in ("low", "high")
+    ]
+    assert clipped[:2] == [0.0, 0.0] and max(clipped) > 0.0
+    assert not any("by_optimizer_step" in name for name in update(make_learner()))
