@@ -25,23 +25,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 done, 1 failed, 2 refused.
     """
+    arguments = build_parser().parse_args(argv)
+    module = importlib.import_module(_module_of(arguments.command.replace("-", "_")))
+    try:
+        return int(module.run(arguments) or 0)
+    except GiGPOError as error:
+        print(f"rllib-gigpo {arguments.command}: {error}", file=sys.stderr)
+        return REFUSED
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="rllib-gigpo",
         description="Check a set-up, get data, make small models, export checkpoints. "
         "Training is `rllib train`.",
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    modules = {}
     for name in COMMANDS:
-        module = importlib.import_module(f"rllib_gigpo.cli.{name}")
-        module.add_parser(subparsers)
-        modules[name.replace("_", "-")] = module
-    arguments = parser.parse_args(argv)
-    try:
-        return int(modules[arguments.command].run(arguments) or 0)
-    except GiGPOError as error:
-        print(f"rllib-gigpo {arguments.command}: {error}", file=sys.stderr)
-        return REFUSED
+        importlib.import_module(_module_of(name)).add_parser(subparsers)
+    return parser
+
+
+def _module_of(name: str) -> str:
+    return f"rllib_gigpo.cli.{name}"
 
 
 if __name__ == "__main__":
