@@ -30,11 +30,15 @@ lint: setup ## ruff: rules and formatting
 types: setup ## mypy, strict on the pure parts
 	$(BIN)/mypy
 
+# vLLM changes the process it is loaded in (threads, random state, modules it scans), so
+# its tests get one of their own.
 test: lint types ## everything that CI runs
-	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "not slow and not gpu"
+	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "not slow and not gpu and not vllm"
+	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "vllm and not slow and not gpu"
 
 test-all: lint types ## also the slow tests, and those for a GPU where there is one
-	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest
+	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "not vllm"
+	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m vllm
 
 format: setup ## rewrite the code as ruff wants it
 	$(BIN)/ruff check --fix $(CHECKED)

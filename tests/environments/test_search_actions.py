@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 from hypothesis import given
@@ -127,10 +126,10 @@ def test_no_text_raises_and_a_valid_action_reads_back(text: str) -> None:
         assert str(read_action(parsed.action)) == parsed.action
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("piece", ["<search>", "</search><search>", "<answer>"])
-def test_reading_takes_time_linear_in_the_text(piece: str) -> None:
+def test_reading_takes_no_time_quadratic_in_the_text(piece: str) -> None:
+    """Quadratic reading of this text would take hours."""
     text = "</answer>" + piece * 200_000
-    start = time.perf_counter()
-    parse_official(text)
-    parse_strict(text)
-    assert time.perf_counter() - start < 5.0
+    assert not parse_official(text).is_valid or piece == "</search><search>"
+    assert not parse_strict(text).is_valid

@@ -31,7 +31,10 @@ def test_run_file_is_valid(path: Path) -> None:
     file.config.copy(copy_frozen=False).validate()
     assert file.stop["training_iteration"] > 0
     if file.warm_start is not None:
-        assert file.config.model_name_or_path == str(file.warm_start.folder())
+        # By name only: the folder above it is that of whoever imported the file first.
+        assert (
+            Path(file.config.model_name_or_path).name == file.warm_start.folder().name
+        )
         assert file.config.env == file.warm_start.env
         assert file.config.env_config == file.warm_start.env_config
         limit = file.warm_start.max_prompt_tokens
