@@ -22,6 +22,8 @@ def print_results(trials: list[Trial], experiment: str) -> None:
 
 def trial_lines(trial: Trial) -> list[str]:
     """What one trial left behind; only files that exist are named."""
+    from rllib_gigpo.algorithms.evaluation_table import TABLE_FOLDER
+
     iteration = (trial.last_result or {}).get("training_iteration", 0)
     lines = [f"{trial}: {trial.status.lower()} after {iteration} training iterations"]
     if trial.checkpoint is not None:
@@ -33,6 +35,8 @@ def trial_lines(trial: Trial) -> list[str]:
         # A shell takes one name without braces only, several with them.
         names = tables[0] if len(tables) == 1 else f"{{{','.join(tables)}}}"
         lines.append(f"  tables:     {folder}/{names}")
+    if (folder / TABLE_FOLDER).is_dir():
+        lines.append(f"  per task:   {folder}/{TABLE_FOLDER}")
     if trial.error_file:
         lines += [f"  traceback:  {trial.error_file}", *last_lines(trial.error_file)]
     return lines
