@@ -71,7 +71,7 @@ def test_no_flag_is_dropped() -> None:
     command.add_parser(subparsers)
     flags = {action.dest for action in subparsers.choices["warm-start"]._actions}
     names = {field.name for field in dataclasses.fields(WarmStartSettings)}
-    assert flags - {"help", "out"} <= names
+    assert flags - {"help", "out", "model"} <= names
 
 
 def test_a_model_that_was_there(tmp_path: Path) -> None:
@@ -84,7 +84,6 @@ def test_a_model_that_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("--out x", "--env"),
         ("--env Household-v0", "--out"),
         ("--env Household-v0 --out x --model-size 7b", "invalid choice"),
         ("--env Household-v0 --out x --env-config tiny", "is not JSON"),
@@ -95,6 +94,13 @@ def test_words_that_do_not_parse(
     words: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert says in usage_error(capsys, "warm-start", *words.split(), command=main)
+
+
+def test_nothing_to_learn_from(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ("warm-start", "--out", tmp_path / "model")
+    assert "--env Household-v0" in gigpo_refusal(capsys, *words)
 
 
 def test_a_setting_that_cannot_work(

@@ -103,6 +103,7 @@ def test_asha_stops_the_trial_that_lags_behind(
     assert results.get_best_result().metrics["config"]["lr"] == BEST
 
 
+@pytest.mark.slow
 def test_pbt_hands_the_best_trials_weights_to_the_worst(
     make_config: MakeConfig, corridor_model: Path, tmp_path: Path
 ) -> None:
