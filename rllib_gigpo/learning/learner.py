@@ -158,9 +158,12 @@ class GiGPOLearner(TorchLearner):
             for reference, parameter in self._params.items()
             if parameter.grad is not None
         }
-        # RLlib would write zeros for what is not finite and step all the same.
-        is_finite = all(bool(torch.isfinite(g).all()) for g in gradients.values())
-        if is_finite:
+        # RLlib would write zeros for what is not finite and step all the same. Without
+        # a token that trains, momentum and weight decay alone would move the weights.
+        is_taken = step.num_tokens > 0 and all(
+            bool(torch.isfinite(g).all()) for g in gradients.values()
+        )
+        if is_taken:
             self.apply_gradients(self.postprocess_gradients(gradients))
         log_step(
             self.metrics,
@@ -168,7 +171,7 @@ class GiGPOLearner(TorchLearner):
             num_tokens=step.num_tokens,
             num_learners=num_learners,
             learning_rate=learning_rate,
-            is_skipped=not is_finite,
+            is_skipped=not is_taken,
             index=index,
         )
         self._num_optimizer_steps += 1

@@ -36,7 +36,8 @@ def log_step(
         num_tokens: Tokens that train in the step, over all learners.
         num_learners: Learners that share the step.
         learning_rate: Of the step.
-        is_skipped: Whether gradients were not finite and no step was taken.
+        is_skipped: Whether no step was taken: gradients were not finite, or no token
+            trains.
         index: Of the step within its iteration; None where it is the only one.
     """
     per_token = num_learners / max(num_tokens, 1)

@@ -306,3 +306,15 @@ def test_each_of_several_optimizer_steps_shows_its_own_ratio(
     ]
     assert clipped[:2] == [0.0, 0.0] and max(clipped) > 0.0
     assert not any("by_optimizer_step" in name for name in update(make_learner()))
+
+
+def test_without_a_token_that_trains_no_step_is_taken(
+    make_learner: MakeLearner,
+) -> None:
+    learner = make_learner(lr=0.1, weight_decay=0.1, kl_coeff=0.1, entropy_coeff=0.1)
+    update(learner)  # Fills the optimizer's momentum.
+    before = weights_of(learner)
+    rows = random_rows()
+    idle = dataclasses.replace(rows, loss_weight=np.zeros(len(rows)))
+    assert update(learner, idle)["skipped_step_fraction"] == 1.0
+    assert are_equal(before, weights_of(learner))
