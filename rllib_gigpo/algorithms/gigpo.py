@@ -56,6 +56,7 @@ from rllib_gigpo.algorithms.sample_ahead import Batch, SampleAhead, policy_lag
 from rllib_gigpo.algorithms.sampling import check_failures, play_on_runners
 from rllib_gigpo.checkpoints import save_atomically
 from rllib_gigpo.credit import assign_credit
+from rllib_gigpo.errors import RolloutError
 from rllib_gigpo.learning.training_data import GiGPOTrainingData
 from rllib_gigpo.modules.model_folder import check_model
 from rllib_gigpo.rollout.group_scheduler import Rollout
@@ -120,6 +121,12 @@ class GiGPO(Algorithm):
         if self.engine_group is not None:
             self._engine_sync.before_learning()
         episodes = [episode for episode in rollout.episodes if episode.steps]
+        if not episodes:
+            raise RolloutError(
+                "no episode has a step to learn from: every first prompt is longer "
+                f"than max_prompt_tokens={config.max_prompt_tokens}; raise it, or "
+                "shorten the environment's prompt"
+            )
         with self._timed("credit"):
             table = to_step_table(
                 episodes,

@@ -70,9 +70,10 @@ def range_problems(c: GiGPOConfig) -> Iterator[str]:
             yield f"{name}={getattr(c, name)!r} must be one of {sorted(choices)}"
 
 
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, Integral) and value >= least and value is not True
+def _is_count(value: int, least: int) -> bool:
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_integer and value >= least
 
 
-def _is_finite(value: object) -> bool:
+def _is_finite(value: float) -> bool:
     return isinstance(value, Real) and math.isfinite(value)

@@ -10,7 +10,7 @@ from ray.rllib.env.env_runner_group import EnvRunnerGroup
 from rllib_gigpo.errors import RolloutError
 from rllib_gigpo.rollout.env_runner import PlayedGroups
 from rllib_gigpo.rollout.episodes import from_rllib_episode
-from rllib_gigpo.rollout.group_scheduler import Rollout
+from rllib_gigpo.rollout.group_scheduler import Rollout, check_groups_start_alike
 from rllib_gigpo.rollout.records import EpisodeFailure, GroupSpec
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,10 @@ def play_on_runners(
     Returns:
         Episodes in the order of ``specs``, whichever runner played them. Groups that
         no runner finished are counted as failures, member by member.
+
+    Raises:
+        RolloutError: Members of a group did not start from the same state, or no runner
+            is alive.
     """
     if not runners.num_remote_env_runners():
         return _merge(specs, [runners.local_env_runner.play(specs)])
@@ -93,7 +97,10 @@ def _merge(specs: Sequence[GroupSpec], played: Sequence[PlayedGroups]) -> Rollou
             episode_id=f"{spec.group_id}/{member}",
             task_id=spec.task_id,
             error_type="EnvRunnerLost",
-            message="the env runner died or did not answer in time",
+            message=(
+                "the env runner died, raised an error (see the log) or did not answer "
+                "in time"
+            ),
             traceback="",
         )
         for spec in _missing(specs, played)
@@ -101,4 +108,6 @@ def _merge(specs: Sequence[GroupSpec], played: Sequence[PlayedGroups]) -> Rollou
     ]
     # Stable: a runner returns a group's members in order.
     episodes.sort(key=lambda episode: place[episode.group_id])
+    # Here and not in the runners, whose exceptions RLlib takes for their death.
+    check_groups_start_alike(episodes)
     return Rollout(episodes=episodes, failures=failures)

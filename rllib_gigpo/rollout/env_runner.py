@@ -27,6 +27,7 @@ from ray.rllib.utils.metrics import (
 from ray.rllib.utils.typing import StateDict
 
 from environments.text_env import TextEnv
+from rllib_gigpo.errors import RolloutError
 from rllib_gigpo.rollout.episodes import to_rllib_episode
 from rllib_gigpo.rollout.event_loop import EventLoopThread
 from rllib_gigpo.rollout.group_scheduler import EnvPool, play_groups
@@ -88,11 +89,7 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
         )
 
     def play(self, specs: Sequence[GroupSpec]) -> PlayedGroups:
-        """Play these groups to their end; then RLlib's ``on_episode_end`` for each.
-
-        Raises:
-            RolloutError: Members of a group did not start from the same state.
-        """
+        """Play these groups to their end; then RLlib's ``on_episode_end`` for each."""
         rollout = self._loop.run(
             play_groups(
                 specs,
@@ -148,6 +145,7 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
 
         Raises:
             ValueError: ``random_actions`` is set.
+            RolloutError: All episodes drawn at once failed, or had no step.
         """
         if random_actions:
             raise ValueError("LLMEnvRunner cannot sample random actions")
@@ -161,7 +159,10 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
                 prefix=f"runner_{self.worker_index}",
                 temperature=temperature,
             )
-            episodes += self.play(specs).episodes
+            played = self.play(specs)
+            if not any(episode.env_steps() for episode in played.episodes):
+                raise RolloutError(_no_step_message(played.failures, config))
+            episodes += played.episodes
             num_steps = sum(episode.env_steps() for episode in episodes)
             if num_timesteps is None or num_steps >= num_timesteps:
                 break
@@ -233,3 +234,16 @@ class LLMEnvRunner(EnvRunner, Checkpointable):
         self.env.close()
         self.engine.close()
         self._loop.close()
+
+
+def _no_step_message(failures: Sequence[EpisodeFailure], config: GiGPOConfig) -> str:
+    if not failures:
+        return (
+            "no episode made a step: every first prompt is longer than "
+            f"max_prompt_tokens={config.max_prompt_tokens}; raise it"
+        )
+    first = failures[0]
+    return (
+        f"no episode made a step; {first.episode_id} of task {first.task_id!r}: "
+        f"{first.error_type}: {first.message}\n{first.traceback}"
+    )

@@ -78,11 +78,7 @@ async def play_groups(
     renderer: PromptRenderer,
     settings: RolloutSettings,
 ) -> Rollout:
-    """Play whole groups, at most ``envs.size`` episodes at a time.
-
-    Raises:
-        RolloutError: Members of a group did not start from the same state.
-    """
+    """Play whole groups, at most ``envs.size`` episodes at a time."""
     # First come, first served: a group's members start together, in the order asked
     # for, which is what prefix caches like.
     places = asyncio.Semaphore(envs.size)
@@ -94,12 +90,10 @@ async def play_groups(
     outcomes = await asyncio.gather(
         *(play(spec, member) for spec in specs for member in range(spec.group_size))
     )
-    rollout = Rollout(
+    return Rollout(
         episodes=[o for o in outcomes if isinstance(o, EpisodeRecord)],
         failures=[o for o in outcomes if isinstance(o, EpisodeFailure)],
     )
-    _check_groups_start_alike(rollout.episodes)
-    return rollout
 
 
 async def _play_or_fail(
@@ -139,8 +133,12 @@ async def _play_or_fail(
             envs.give_back(handle, is_reusable=is_reusable)
 
 
-def _check_groups_start_alike(episodes: Sequence[EpisodeRecord]) -> None:
-    """Advantages compare within a group, so its members must start in one state."""
+def check_groups_start_alike(episodes: Sequence[EpisodeRecord]) -> None:
+    """Advantages compare within a group, so its members must start in one state.
+
+    Raises:
+        RolloutError: Members of a group did not.
+    """
     first: dict[str, EpisodeRecord] = {}
     for episode in episodes:
         other = first.setdefault(episode.group_id, episode)

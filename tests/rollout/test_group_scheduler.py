@@ -9,7 +9,12 @@ import pytest
 from environments.text_env import StepInfo, TextEnv
 from rllib_gigpo.errors import EngineError, RolloutError
 from rllib_gigpo.inference.engine import GenerationRequest
-from rllib_gigpo.rollout.group_scheduler import EnvPool, Rollout, play_groups
+from rllib_gigpo.rollout.group_scheduler import (
+    EnvPool,
+    Rollout,
+    check_groups_start_alike,
+    play_groups,
+)
 from rllib_gigpo.rollout.prompts import PromptRenderer
 from rllib_gigpo.rollout.records import GroupSpec, StopReason
 from rllib_gigpo.rollout.settings import RolloutSettings
@@ -167,9 +172,11 @@ def test_an_engine_failure_is_told_from_an_environment_failure() -> None:
     assert [f.is_engine_failure for f in rollout.failures] == [True, True]
 
 
-def test_group_members_that_start_differently_stop_the_run() -> None:
+def test_group_members_that_start_differently_are_found() -> None:
+    check_groups_start_alike(play([spec(0), spec(1)])[0].episodes)
+    rollout, _ = play([spec(0)], env=fakes.DriftingEnv)
     with pytest.raises(RolloutError, match="start in different states"):
-        play([spec(0)], env=fakes.DriftingEnv)
+        check_groups_start_alike(rollout.episodes)
 
 
 def test_history_is_shortened_before_a_prompt_is_given_up() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from ray.rllib.core import DEFAULT_MODULE_ID
 
+from environments.text_env import StepInfo
 from rllib_gigpo import GiGPO, GiGPOConfig
 from rllib_gigpo.checkpoints import MODULE_FOLDER, verify_checkpoint
 from rllib_gigpo.errors import CheckpointError, ModelFolderError, RolloutError
@@ -210,6 +211,43 @@ def test_too_many_failures_stop_the_run_with_the_reason(
     ):
         for _ in range(3):
             algorithm.train()
+
+
+@pytest.mark.parametrize("num_env_runners", [0, 1])
+def test_group_members_that_start_differently_stop_the_run(
+    make_config: MakeConfig, num_env_runners: int
+) -> None:
+    config = make_config(num_env_runners=num_env_runners)
+    config.environment(fakes.DriftingEnv)
+    with (
+        built(config) as algorithm,
+        pytest.raises(RolloutError, match="start in different states"),
+    ):
+        algorithm.train()
+
+
+def test_prompts_that_never_fit_stop_the_run_with_the_reason(
+    make_config: MakeConfig,
+) -> None:
+    with (
+        built(make_config().llm(max_prompt_tokens=1)) as algorithm,
+        pytest.raises(RolloutError, match="longer than max_prompt_tokens=1"),
+    ):
+        algorithm.train()
+
+
+def test_rllibs_way_of_sampling_ends_when_every_episode_fails(
+    make_config: MakeConfig,
+) -> None:
+    class NoReset(fakes.CorridorEnv):
+        def reset(self, **kwargs: object) -> tuple[str, StepInfo]:
+            raise RuntimeError("the corridor is closed")
+
+    with (
+        built(make_config().environment(NoReset)) as algorithm,
+        pytest.raises(RolloutError, match="the corridor is closed"),
+    ):
+        algorithm.env_runner.sample(num_timesteps=1)
 
 
 def test_a_few_failures_are_counted_and_the_run_goes_on(
