@@ -57,7 +57,7 @@ config = (
     .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
     .learners(num_learners=0)
     .evaluation(
-        evaluation_interval=9,
+        evaluation_interval=8,
         evaluation_num_tasks=128,
         evaluation_temperature=1.0,
         evaluate_at_start=True,
@@ -65,4 +65,4 @@ config = (
     .debugging(seed=0)
 )
 
-stop = {"training_iteration": 36}
+stop = {"training_iteration": 32}
