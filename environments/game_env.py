@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import string
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium
 
 from environments.game_prompt import GamePrompt, GameWording
 from environments.level_tasks import SPLITS, level_tasks
-from environments.prompting import PromptTemplate
-from environments.tasks import Task, TaskSet
-from environments.text_env import StepInfo, TextEnv, task_id_of
+from environments.styled_prompt import PromptSetting, make_prompt
+from environments.tasks import TaskSet
+from environments.text_env import StepInfo, TextEnv
 
-PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
 _MAX_OBSERVATION = 16_384
 _MAX_ACTION = 256
 
@@ -111,7 +111,7 @@ class GameEnv(TextEnv, Generic[G]):
         if max_episode_steps < 1:
             raise ValueError(f"max_episode_steps={max_episode_steps} is less than 1")
         self.max_episode_steps = max_episode_steps
-        self.prompt = _template(prompt, self.wording)
+        self.prompt = make_prompt(prompt, partial(GamePrompt, wording=self.wording))
         self.observation_space = gymnasium.spaces.Text(
             _MAX_OBSERVATION, charset=string.printable + "√"
         )
@@ -157,9 +157,8 @@ class GameEnv(TextEnv, Generic[G]):
         Raises:
             ValueError: The task is unknown.
         """
-        gymnasium.Env.reset(self, seed=seed)
-        task_id = task_id_of(options)
-        self._task_id = self._draw_task().id if task_id is None else task_id
+        super().reset(seed=seed)
+        self._task_id = self.chosen_task_id(options)
         self._game = self._start_game(self._task_id)
         self._num_steps = self._num_rejected = 0
         self._is_running = True
@@ -187,10 +186,6 @@ class GameEnv(TextEnv, Generic[G]):
         info = self._info(self._game)
         return observation, outcome.reward, outcome.is_over, truncated, info
 
-    def _draw_task(self) -> Task:
-        tasks = self.tasks(self.splits[0])
-        return tasks[int(self.np_random.integers(len(tasks)))]
-
     def _info(self, game: G) -> StepInfo:
         return StepInfo(
             task_id=self._task_id,
@@ -200,11 +195,3 @@ class GameEnv(TextEnv, Generic[G]):
             success=game.won,
             figures={"num_rejected": float(self._num_rejected), **game.figures()},
         )
-
-
-def _template(prompt: PromptSetting, wording: GameWording) -> PromptTemplate:
-    if prompt is None:
-        return GamePrompt(wording=wording)
-    if isinstance(prompt, Mapping):
-        return GamePrompt(wording=wording, **prompt)
-    return prompt

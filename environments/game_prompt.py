@@ -6,28 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from environments.parsing import (
-    PARSER_VERSIONS,
-    Parsing,
-    Thought,
-    parse_action,
-)
-from environments.prompting import (
-    ChatMessage,
-    ParsedAction,
-    PromptContext,
-)
+from environments.parsing import parse_action
+from environments.prompting import ParsedAction, PromptContext
+from environments.styled_prompt import THINK_THEN_ACT, StyledPrompt
 
-GamePromptStyle: TypeAlias = Literal["full", "compact"]
 ReplyFormat: TypeAlias = Literal["tags", "json"]
 GameParser: TypeAlias = Callable[[str, Sequence[str] | None], ParsedAction]
 
-_STYLES = ("full", "compact")
 _REPLY_DEMANDS: dict[ReplyFormat, str] = {
-    "tags": (
-        "First think step by step about what to do, between <think> and </think>. "
-        "Then give exactly one of these actions between <action> and </action>."
-    ),
+    "tags": THINK_THEN_ACT.format(choice="one of these actions"),
     "json": (
         "Answer with one JSON object and nothing else: "
         '{"thoughts": "your reasoning, step by step", "action": "one of these '
@@ -61,32 +48,24 @@ class GameWording:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GamePrompt:
-    """Template of a game: one user message per step.
+class GamePrompt(StyledPrompt):
+    """Template of a game.
+
+    In full it tells rules, task, history, observation, actions and format; compact it
+    tells the observation and what differs between episodes. Settings are those of
+    :class:`StyledPrompt`.
 
     Attributes:
         wording: The game's own part.
-        style: ``"full"`` states rules, task, history, observation, actions and
-            format; ``"compact"`` states the observation and what differs between
-            episodes, and leaves the rest to be learned, for small models.
-        history_window: How many past steps are shown; 2 in the published text runs.
-        thought: Whether a reply must hold a think block (strict parsing only).
         parsing: ``"strict"``, or ``"official"`` for the form of reply and the rules
             of the published runs.
     """
 
     wording: GameWording
-    style: GamePromptStyle = "full"
-    history_window: int = 2
-    thought: Thought = "required"
-    parsing: Parsing = "strict"
 
     def __post_init__(self) -> None:
-        _check("style", self.style, _STYLES)
-        _check("thought", self.thought, ("required", "optional"))
-        _check("parsing", self.parsing, tuple(PARSER_VERSIONS))
-        if self.history_window < 0:
-            raise ValueError(f"history_window={self.history_window}: must be >= 0")
+        # Danger: super() without arguments fails in a dataclass with slots.
+        StyledPrompt.__post_init__(self)
         if self.parsing == "official" and self.wording.official_parser is None:
             raise ValueError(
                 f"parsing='official': no published run played {self.wording.name}; "
@@ -94,28 +73,14 @@ class GamePrompt:
             )
 
     @property
-    def version(self) -> str:
-        """Names wording, window and rules, e.g. ``sokoban-full-1/k2/strict-1/…``."""
-        return "/".join(
-            (
-                f"{self.wording.name}-{self.style}-{self.wording.version}",
-                f"k{self.history_window}",
-                PARSER_VERSIONS[self.parsing],
-                f"thought-{self.thought}",
-            )
-        )
+    def wording_version(self) -> str:
+        """See :class:`StyledPrompt`."""
+        return f"{self.wording.name}-{self.style}-{self.wording.version}"
 
     @property
     def reply_format(self) -> ReplyFormat:
         """The form of reply that is asked for."""
         return self.wording.official_reply if self.parsing == "official" else "tags"
-
-    def messages(self, context: PromptContext) -> list[ChatMessage]:
-        """The single user message that asks for the next action."""
-        content = (
-            self._full(context) if self.style == "full" else self._compact(context)
-        )
-        return [{"role": "user", "content": content}]
 
     def parse(
         self, text: str, admissible_actions: tuple[str, ...] | None
@@ -125,7 +90,8 @@ class GamePrompt:
             return self.wording.official_parser(text, admissible_actions)
         return parse_action(text, admissible_actions, thought=self.thought)
 
-    def _full(self, context: PromptContext) -> str:
+    def full(self, context: PromptContext) -> str:
+        """See :class:`StyledPrompt`."""
         parts = [self.wording.rules, f"Your task: {context.instruction}"]
         if context.num_steps_taken:
             parts.append(_full_history(context))
@@ -139,7 +105,8 @@ class GamePrompt:
         parts.append(_REPLY_DEMANDS[self.reply_format])
         return "\n\n".join(parts)
 
-    def _compact(self, context: PromptContext) -> str:
+    def compact(self, context: PromptContext) -> str:
+        """See :class:`StyledPrompt`."""
         lines = [
             f"past: {entry.observation}\n> {entry.action}" for entry in context.history
         ]
@@ -162,8 +129,3 @@ def _full_history(context: PromptContext) -> str:
         lines.append(f"Observation {number}:\n{entry.observation}")
         lines.append(f"Action {number}: '{entry.action}'")
     return "\n".join(lines)
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r}: choose one of {list(known)}")

@@ -101,3 +101,10 @@ class ResponseWriter(Protocol):
     def response(self, thought: str, action: str) -> str:
         """The reply that :meth:`PromptTemplate.parse` reads back as ``action``."""
         ...
+
+
+def written_reply(prompt: PromptTemplate, thought: str, action: str) -> str:
+    """A demonstration's reply, in the template's own format if it has one."""
+    if isinstance(prompt, ResponseWriter):
+        return prompt.response(thought, action)
+    return f"<think>{thought}</think><action>{action}</action>"

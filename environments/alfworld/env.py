@@ -14,8 +14,10 @@ from environments.alfworld.games import (
     house_of_game,
     list_games,
 )
-from environments.alfworld.house_env import Anchor, Game, HouseEnv, PromptSetting
+from environments.alfworld.house_env import Anchor, Game, HouseEnv
 from environments.alfworld.simulator import Simulator
+from environments.choices import check_choice
+from environments.styled_prompt import PromptSetting
 from environments.tasks import Task, TaskSet
 
 if TYPE_CHECKING:
@@ -67,8 +69,7 @@ class AlfworldEnv(HouseEnv):
             anchor=anchor,
             prompt=prompt,
         )
-        if backend not in _BACKENDS:
-            raise ValueError(f"backend={backend!r}: choose one of {list(_BACKENDS)}")
+        check_choice("backend", backend, _BACKENDS)
         if game is not None and data is not None:
             raise ValueError("give either one game or a folder of data, not both")
         self.backend = backend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any, Literal, Protocol, TypeAlias
 
 import gymnasium
@@ -13,11 +13,11 @@ from environments.alfworld.expert import Expert
 from environments.alfworld.prompt import HouseholdPrompt
 from environments.alfworld.simulator import Simulator
 from environments.alfworld.wording import NOTHING_HAPPENS
-from environments.prompting import PromptTemplate
+from environments.choices import check_choice
+from environments.styled_prompt import PromptSetting, make_prompt
 from environments.text_env import StepInfo, TextEnv
 
 Anchor: TypeAlias = Literal["state", "observation"]
-PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
 _ANCHORS = ("state", "observation")
 _MAX_OBSERVATION = 16_384
 _MAX_ACTION = 256
@@ -75,12 +75,11 @@ class HouseEnv(TextEnv):
     ) -> None:
         if max_episode_steps < 1:
             raise ValueError(f"max_episode_steps={max_episode_steps} is less than 1")
-        if anchor not in _ANCHORS:
-            raise ValueError(f"anchor={anchor!r}: choose one of {list(_ANCHORS)}")
+        check_choice("anchor", anchor, _ANCHORS)
         self.max_episode_steps = max_episode_steps
         self.win_reward = win_reward
         self.anchor = anchor
-        self.prompt = _template(prompt)
+        self.prompt = make_prompt(prompt, HouseholdPrompt)
         self.observation_space = gymnasium.spaces.Text(
             _MAX_OBSERVATION, charset=string.printable
         )
@@ -164,11 +163,3 @@ class HouseEnv(TextEnv):
             success=game.won,
             figures={"num_rejected": float(self._num_rejected)},
         )
-
-
-def _template(prompt: PromptSetting) -> PromptTemplate:
-    if prompt is None:
-        return HouseholdPrompt()
-    if isinstance(prompt, Mapping):
-        return HouseholdPrompt(**prompt)
-    return prompt

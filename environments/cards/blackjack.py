@@ -15,9 +15,10 @@ from environments.cards.blackjack_strategy import (
 )
 from environments.cards.replies import parse_official_json
 from environments.experts import Advice
-from environments.game_env import GameEnv, Outcome, PromptSetting
+from environments.game_env import GameEnv, Outcome
 from environments.game_prompt import GameWording
 from environments.level_tasks import level_seed
+from environments.styled_prompt import PromptSetting
 
 ACTIONS = ("stand", "hit")
 _SEED_OFFSET = 0x424A  # Keeps the games apart whose levels have equal seeds.

@@ -16,9 +16,10 @@ from environments.cards.formula_game import (
 )
 from environments.cards.replies import parse_official_json
 from environments.cards.solutions import solutions
-from environments.game_env import GameEnv, PromptSetting
+from environments.game_env import GameEnv
 from environments.game_prompt import GameWording
 from environments.level_tasks import level_seed
+from environments.styled_prompt import PromptSetting
 
 EZPOINTS_RULES = FormulaRules(target=12, operators="+*", max_tokens=5)
 POINTS24_RULES = FormulaRules(target=24, operators="+-*/()", max_tokens=20)

@@ -9,9 +9,10 @@ import numpy as np
 
 from environments.cards.replies import parse_official_json
 from environments.experts import Advice
-from environments.game_env import GameEnv, Outcome, PromptSetting
+from environments.game_env import GameEnv, Outcome
 from environments.game_prompt import GameWording
 from environments.level_tasks import level_seed
+from environments.styled_prompt import PromptSetting
 
 HIGHEST = 5
 ACTIONS = ("-", "+")

@@ -6,7 +6,7 @@ from environments.checking.episodes import play
 from environments.checking.requirement import require, shortened
 from environments.experts import ExpertPolicy
 from environments.parsing import is_listed
-from environments.prompting import PromptTemplate, ResponseWriter
+from environments.prompting import PromptTemplate, written_reply
 from environments.tasks import Task
 from environments.text_env import StepInfo, TextEnv
 
@@ -55,10 +55,7 @@ def _check_reply(
     admissible: tuple[str, ...] | None,
 ) -> None:
     """Check that a demonstration of the action is read back as it."""
-    if isinstance(prompt, ResponseWriter):
-        reply = prompt.response(thought, action)
-    else:
-        reply = f"<think>{thought}</think><action>{action}</action>"
+    reply = written_reply(prompt, thought, action)
     parsed = prompt.parse(reply, admissible)
     require(
         parsed.is_admissible and parsed.action == action,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from environments.alfworld.house_env import Anchor, Game, HouseEnv, PromptSetting
+from environments.alfworld.house_env import Anchor, Game, HouseEnv
 from environments.alfworld.simulator import Simulator
 from environments.household.generator import SIZES
 from environments.household.tasks import (
@@ -14,6 +14,7 @@ from environments.household.tasks import (
     house_of_task,
     house_tasks,
 )
+from environments.styled_prompt import PromptSetting
 from environments.tasks import TaskSet
 
 MAX_EPISODE_STEPS = {"tiny": 20, "small": 30, "full": 50}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import string
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import gymnasium
 
-from environments.prompting import PromptTemplate
+from environments.choices import check_choice
 from environments.search.actions import SearchAction, read_action
 from environments.search.corpus import Passage
 from environments.search.exact_match import exact_match
@@ -24,12 +24,12 @@ from environments.search.question_source import Paths, QuestionSource
 from environments.search.questions import QUESTION_SETS, TRAIN_SETS, Question
 from environments.search.retrieval import DEFAULT_TOP_K
 from environments.search.retrievers import RetrieverSetting
+from environments.styled_prompt import PromptSetting, make_prompt
 from environments.tasks import TaskSet
-from environments.text_env import StepInfo, TextEnv, task_id_of
+from environments.text_env import StepInfo, TextEnv
 
 Anchor: TypeAlias = Literal["state", "observation"]
 Feedback: TypeAlias = Literal["words", "official"]
-PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
 
 NOT_UNDERSTOOD = (
     "That was neither a search nor an answer, so nothing happened. To search, write "
@@ -115,9 +115,9 @@ class SearchQAEnv(TextEnv):
         ):
             if number < 1:
                 raise ValueError(f"{name}={number} is less than 1")
-        _check("information_style", information_style, INFORMATION_STYLES)
-        _check("feedback", feedback, _FEEDBACKS)
-        _check("anchor", anchor, _ANCHORS)
+        check_choice("information_style", information_style, INFORMATION_STYLES)
+        check_choice("feedback", feedback, _FEEDBACKS)
+        check_choice("anchor", anchor, _ANCHORS)
         self._source = QuestionSource(
             data=data,
             files={"train": train_questions, "eval": eval_questions},
@@ -136,7 +136,7 @@ class SearchQAEnv(TextEnv):
         self.max_passage_characters = max_passage_characters
         self.feedback = feedback
         self.anchor = anchor
-        self.prompt = _template(prompt)
+        self.prompt = make_prompt(prompt, SearchPrompt)
         self.observation_space = gymnasium.spaces.Text(
             _MAX_OBSERVATION, min_length=0, charset=string.printable
         )
@@ -185,11 +185,8 @@ class SearchQAEnv(TextEnv):
         Raises:
             ValueError: The task is unknown.
         """
-        gymnasium.Env.reset(self, seed=seed)
-        task_id = task_id_of(options)
-        if task_id is None:
-            tasks = self.tasks(self.splits[0])
-            task_id = tasks[int(self.np_random.integers(len(tasks)))].id
+        super().reset(seed=seed)
+        task_id = self.chosen_task_id(options)
         self._question = self._source.question(task_id)
         self._task_id = task_id
         self._start()
@@ -262,16 +259,3 @@ class SearchQAEnv(TextEnv):
                 "num_rejected": float(self._num_rejected),
             },
         )
-
-
-def _template(prompt: PromptSetting) -> PromptTemplate:
-    if prompt is None:
-        return SearchPrompt()
-    if isinstance(prompt, Mapping):
-        return SearchPrompt(**prompt)
-    return prompt
-
-
-def _check(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r}: choose one of {list(known)}")

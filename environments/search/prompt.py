@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar
 
-from environments.parsing import Parsing, Thought
-from environments.prompting import ChatMessage, ParsedAction, PromptContext
+from environments.parsing import Parsing
+from environments.prompting import ParsedAction, PromptContext
 from environments.search.actions import parse_reply
-
-PromptStyle: TypeAlias = Literal["full", "compact"]
+from environments.styled_prompt import PromptStyle, StyledPrompt
 
 # Danger: raise the number with every change of a rendered text; results are stored
 # under it, and figures of different prompts must not be compared.
@@ -26,48 +26,33 @@ _TAG = re.compile(r"</?(?:search|information|answer)>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPrompt:
-    """Template of question answering: one user message per step.
+class SearchPrompt(StyledPrompt):
+    """Template of question answering.
+
+    In full it tells question, steps taken with what was found, how to search and how
+    to answer; compact it tells question and findings only. Settings are those of
+    :class:`StyledPrompt`; replies are read as ``environments.search.actions`` says.
 
     Attributes:
-        style: ``"full"`` tells what the prompt of the published runs tells (question,
-            how to search and to answer, steps taken with what was found);
-            ``"compact"`` tells question and findings only and leaves the format to be
-            learned, for small models.
-        history_window: How many past steps are shown; 4, thus all of them, in the
-            published runs.
-        thought: Whether a reply must hold a think block (strict parsing only).
-        parsing: The rules a reply is read by; see ``environments.search.actions``.
+        history_window: 4, thus all steps, in the published runs.
     """
 
-    style: PromptStyle = "full"
-    history_window: int = 4
-    thought: Thought = "required"
-    parsing: Parsing = "strict"
+    parser_versions: ClassVar[Mapping[Parsing, str]] = _PARSER_VERSIONS
 
-    def __post_init__(self) -> None:
-        _check("style", self.style, tuple(PROMPT_VERSIONS))
-        _check("thought", self.thought, ("required", "optional"))
-        _check("parsing", self.parsing, tuple(_PARSER_VERSIONS))
-        if self.history_window < 0:
-            raise ValueError(f"history_window={self.history_window}: must be >= 0")
+    history_window: int = 4
 
     @property
-    def version(self) -> str:
-        """Names wording, window and rules, e.g. ``search-full-1/k4/…``."""
-        return "/".join(
-            (
-                PROMPT_VERSIONS[self.style],
-                f"k{self.history_window}",
-                _PARSER_VERSIONS[self.parsing],
-                f"thought-{self.thought}",
-            )
-        )
+    def wording_version(self) -> str:
+        """See :class:`StyledPrompt`."""
+        return PROMPT_VERSIONS[self.style]
 
-    def messages(self, context: PromptContext) -> list[ChatMessage]:
-        """The single user message that asks for the next search or the answer."""
-        render = _full if self.style == "full" else _compact
-        return [{"role": "user", "content": render(context)}]
+    def full(self, context: PromptContext) -> str:
+        """See :class:`StyledPrompt`."""
+        return _full(context)
+
+    def compact(self, context: PromptContext) -> str:
+        """See :class:`StyledPrompt`."""
+        return _compact(context)
 
     def parse(
         self, text: str, admissible_actions: tuple[str, ...] | None
@@ -129,8 +114,3 @@ def _compact(context: PromptContext) -> str:
 
 def _bare(text: str) -> str:
     return _TAG.sub("", text)
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r}: choose one of {list(known)}")

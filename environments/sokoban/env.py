@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.game_env import GameEnv, PromptSetting
+from environments.game_env import GameEnv
 from environments.level_tasks import level_seed
 from environments.sokoban.drawing import BOARD_FORMATS, BoardFormat, picture
 from environments.sokoban.game import SokobanGame
@@ -16,6 +16,7 @@ from environments.sokoban.generator import RoomSize, generate_room
 from environments.sokoban.prompt import SOKOBAN_WORDING
 from environments.sokoban.room import Placement, Room
 from environments.sokoban.solver import SokobanExpert
+from environments.styled_prompt import PromptSetting
 
 
 class SokobanEnv(GameEnv[SokobanGame]):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from environments.game_env import GameEnv, PromptSetting
+from environments.game_env import GameEnv
 from environments.game_prompt import GameWording
 from environments.level_tasks import level_seed, level_tasks
+from environments.styled_prompt import PromptSetting
 from environments.tasks import TaskSet
 from environments.textworld_games.game import (
     REWARDS,

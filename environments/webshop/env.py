@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import gymnasium
 
-from environments.prompting import PromptTemplate
+from environments.choices import check_choice
+from environments.styled_prompt import PromptSetting, make_prompt
 from environments.tasks import Task, TaskSet
-from environments.text_env import StepInfo, TextEnv, task_id_of
+from environments.text_env import StepInfo, TextEnv
 from environments.webshop.catalog import Catalog
 from environments.webshop.embedded_world import WORLD_SIZES, embedded_catalog
 from environments.webshop.expert import ShoppingExpert
@@ -28,7 +29,6 @@ from environments.webshop.title_nouns import TAGGERS, Tagger
 Anchor: TypeAlias = Literal["state", "observation"]
 ObservationMode: TypeAlias = Literal["text", "text_rich"]
 Reward: TypeAlias = Literal["graded", "success"]
-PromptSetting: TypeAlias = PromptTemplate | Mapping[str, Any] | None
 
 SPLITS = ("train", "eval")
 OFFICIAL = "official"
@@ -104,11 +104,11 @@ class WebShopEnv(TextEnv):
     ) -> None:
         if max_episode_steps < 1:
             raise ValueError(f"max_episode_steps={max_episode_steps} is less than 1")
-        _check("tagger", tagger, TAGGERS)
-        _check("observation_mode", observation_mode, _OBSERVATION_MODES)
-        _check("reward", reward, _REWARDS)
-        _check("option_matching", option_matching, OPTION_MATCHINGS)
-        _check("anchor", anchor, _ANCHORS)
+        check_choice("tagger", tagger, TAGGERS)
+        check_choice("observation_mode", observation_mode, _OBSERVATION_MODES)
+        check_choice("reward", reward, _REWARDS)
+        check_choice("option_matching", option_matching, OPTION_MATCHINGS)
+        check_choice("anchor", anchor, _ANCHORS)
         self.catalog = _catalog(catalog, world, data, size=size, tagger=tagger)
         if goal is None or isinstance(goal, Goal):
             self._given_goal = goal
@@ -120,7 +120,7 @@ class WebShopEnv(TextEnv):
         self.option_matching: OptionMatching = option_matching
         self.max_episode_steps = max_episode_steps
         self.anchor = anchor
-        self.prompt = _template(prompt)
+        self.prompt = make_prompt(prompt, WebShopPrompt)
         self.observation_space = gymnasium.spaces.Text(
             _MAX_OBSERVATION, charset=self.catalog.characters | set(string.printable)
         )
@@ -146,7 +146,7 @@ class WebShopEnv(TextEnv):
 
     def tasks(self, split: str) -> TaskSet:
         """The goals of a split, in order; see :meth:`TextEnv.tasks`."""
-        _check("split", split, SPLITS)
+        check_choice("split", split, SPLITS)
         if self._given_goal is not None:
             return TaskSet.of(split, [_GIVEN_GOAL])
         goals, num_eval = self.catalog.goals, self.catalog.num_eval_goals
@@ -173,11 +173,8 @@ class WebShopEnv(TextEnv):
         Raises:
             ValueError: The task is unknown.
         """
-        gymnasium.Env.reset(self, seed=seed)
-        task_id = task_id_of(options)
-        if task_id is None:
-            tasks = self.tasks(SPLITS[0])
-            task_id = tasks[int(self.np_random.integers(len(tasks)))].id
+        super().reset(seed=seed)
+        task_id = self.chosen_task_id(options)
         self._goal = self._goal_of(task_id)
         self._task_id = task_id
         self._site = Site(
@@ -268,7 +265,7 @@ def _catalog(
         return catalog
     if world is None:
         world = WORLDS[0] if data is None else OFFICIAL
-    _check("world", world, WORLDS)
+    check_choice("world", world, WORLDS)
     if world == OFFICIAL:
         return Catalog.load(data, size=size, tagger=tagger)
     if data is not None:
@@ -281,16 +278,3 @@ def _admissible(site: Site) -> tuple[str, ...]:
     if site.has_search_bar:
         return (SEARCH_ENTRY,)
     return tuple(f"click[{what}]" for what in site.page.clickables)
-
-
-def _template(prompt: PromptSetting) -> PromptTemplate:
-    if prompt is None:
-        return WebShopPrompt()
-    if isinstance(prompt, Mapping):
-        return WebShopPrompt(**prompt)
-    return prompt
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r}: choose one of {list(known)}")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from environments.parsing import (
-    PARSER_VERSIONS,
-    Parsing,
-    Thought,
-    parse_action,
+from environments.parsing import parse_action
+from environments.prompting import ParsedAction, PromptContext
+from environments.styled_prompt import (
+    THINK_THEN_ACT,
+    PromptStyle,
+    StyledPrompt,
+    inline_history,
 )
-from environments.prompting import ChatMessage, ParsedAction, PromptContext
 from environments.webshop.pages import SEPARATOR
-
-PromptStyle: TypeAlias = Literal["full", "compact"]
 
 # Danger: raise the number with every change of a rendered text; results are stored
 # under it, and figures of different prompts must not be compared.
@@ -30,47 +28,26 @@ _UNTOLD = frozenset({"", "Rating: N.A.", "Description", "Features", "Reviews"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebShopPrompt:
-    """Template of the shop: one user message per step.
+class WebShopPrompt(StyledPrompt):
+    """Template of the shop.
 
-    Attributes:
-        style: ``"full"`` tells what the prompt of the published runs tells (role,
-            task, steps taken and the last ones, page, actions, format);
-            ``"compact"`` tells task, past actions and page in a fraction of the
-            tokens and leaves the format to be learned, for small models.
-        history_window: How many past steps are shown; 2 in the published runs.
-        thought: Whether a reply must hold a think block (strict parsing only).
-        parsing: The rules a reply is read by; see ``environments.parsing``.
+    In full it tells role, task, steps taken and the last ones, page, actions and
+    format; compact it tells task, past actions and page. Settings are those of
+    :class:`StyledPrompt`.
     """
 
-    style: PromptStyle = "full"
-    history_window: int = 2
-    thought: Thought = "required"
-    parsing: Parsing = "strict"
-
-    def __post_init__(self) -> None:
-        _check("style", self.style, tuple(PROMPT_VERSIONS))
-        _check("thought", self.thought, ("required", "optional"))
-        _check("parsing", self.parsing, tuple(PARSER_VERSIONS))
-        if self.history_window < 0:
-            raise ValueError(f"history_window={self.history_window}: must be >= 0")
-
     @property
-    def version(self) -> str:
-        """Names wording, window and rules, e.g. ``webshop-full-1/k2/strict-1/…``."""
-        return "/".join(
-            (
-                PROMPT_VERSIONS[self.style],
-                f"k{self.history_window}",
-                PARSER_VERSIONS[self.parsing],
-                f"thought-{self.thought}",
-            )
-        )
+    def wording_version(self) -> str:
+        """See :class:`StyledPrompt`."""
+        return PROMPT_VERSIONS[self.style]
 
-    def messages(self, context: PromptContext) -> list[ChatMessage]:
-        """The single user message that asks for the next action."""
-        render = _full if self.style == "full" else _compact
-        return [{"role": "user", "content": render(context)}]
+    def full(self, context: PromptContext) -> str:
+        """See :class:`StyledPrompt`."""
+        return _full(context)
+
+    def compact(self, context: PromptContext) -> str:
+        """See :class:`StyledPrompt`."""
+        return _compact(context)
 
     def parse(
         self, text: str, admissible_actions: tuple[str, ...] | None
@@ -83,11 +60,6 @@ class WebShopPrompt:
             thought=self.thought,
             num_fallback_characters=_NUM_FALLBACK_CHARACTERS,
         )
-
-    def response(self, thought: str, action: str) -> str:
-        """The reply that :meth:`parse` reads back as ``action``, for demonstrations."""
-        block = f"<think>{thought}</think>" if thought else ""
-        return f"{block}<action>{action}</action>"
 
 
 def bare_observation(observation: str, instruction: str) -> str:
@@ -110,7 +82,11 @@ def _full(context: PromptContext) -> str:
         f"Your task: {context.instruction}",
     ]
     if context.num_steps_taken:
-        parts.append(_full_history(context))
+        parts.append(
+            inline_history(
+                context, lambda page: bare_observation(page, context.instruction)
+            )
+        )
     page = bare_observation(context.observation, context.instruction)
     parts.append(f"Step {context.num_steps_taken + 1}. The page you see now:\n{page}")
     choice = "one action"
@@ -118,26 +94,8 @@ def _full(context: PromptContext) -> str:
         listed = "\n".join(f"'{action}'" for action in context.admissible_actions)
         parts.append(f"Actions that are possible now:\n{listed}")
         choice = "one of these actions"
-    parts.append(
-        "First think step by step about what to do, between <think> and </think>. "
-        f"Then give exactly {choice} between <action> and </action>."
-    )
+    parts.append(THINK_THEN_ACT.format(choice=choice))
     return "\n\n".join(parts)
-
-
-def _full_history(context: PromptContext) -> str:
-    taken = context.num_steps_taken
-    head = f"Steps taken so far: {taken}."
-    if not context.history:
-        return head
-    lines = [f"{head} The last {len(context.history)}:"]
-    first = taken - len(context.history) + 1
-    for number, entry in enumerate(context.history, first):
-        page = bare_observation(entry.observation, context.instruction)
-        lines.append(
-            f"[Observation {number}: '{page}', Action {number}: '{entry.action}']"
-        )
-    return "\n".join(lines)
 
 
 def _compact(context: PromptContext) -> str:
@@ -165,8 +123,3 @@ def _compact_parts(page: str) -> list[str]:
 
 def _starred(mark: re.Match[str]) -> str:
     return f"*{mark[2]}" if mark[1] else mark[2]
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r}: choose one of {list(known)}")

@@ -21,7 +21,7 @@ from environments.prompting import (
     ParsedAction,
     PromptContext,
     PromptTemplate,
-    ResponseWriter,
+    written_reply,
 )
 from environments.tasks import Task
 from environments.text_env import TextEnv
@@ -225,10 +225,7 @@ class _Episode:
         return pool[int(self._rng.integers(len(pool)))] if pool else None
 
     def _reply(self, thought: str, action: str) -> str:
-        prompt = self._env.prompt
-        if isinstance(prompt, ResponseWriter):
-            return prompt.response(thought, action)
-        return f"<think>{thought}</think><action>{action}</action>"
+        return written_reply(self._env.prompt, thought, action)
 
     def _parse(self, context: PromptContext, thought: str, action: str) -> ParsedAction:
         reply = self._reply(thought, action)
