@@ -25,8 +25,6 @@ from tests.inference.vllm_fixtures import (
 )
 from tests.processes import wait_until
 
-StartEngines = Callable[..., EngineGroup]
-
 
 @pytest.fixture(autouse=True)
 def actors_are_fake(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +65,9 @@ def complete(
     return asyncio.run(gather())
 
 
-@pytest.mark.parametrize("fault", ["die", "break"])
+@pytest.mark.parametrize(
+    "fault", ["die", pytest.param("break", marks=pytest.mark.slow)]
+)
 def test_a_lone_engine_that_fails_is_replaced_and_its_requests_complete(
     ray_session: None, tmp_path: Path, fault: str
 ) -> None:
@@ -83,6 +83,7 @@ def test_a_lone_engine_that_fails_is_replaced_and_its_requests_complete(
         engines.check()
 
 
+@pytest.mark.slow
 def test_an_engine_that_ends_no_step_any_more_is_replaced(
     ray_session: None, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_an_engine_that_ends_no_step_any_more_is_replaced(
         assert "has not ended a step for 1 s" in failure.reason
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_answer_any_more_is_replaced(
     ray_session: None, tmp_path: Path
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_process_that_does_not_answer_any_more_is_replaced(
         assert engines.failures[0].reason == "no answer for 3 s"
 
 
+@pytest.mark.slow
 def test_more_deaths_than_allowed_are_the_end_with_the_reason(
     ray_session: None, tmp_path: Path
 ) -> None:
@@ -115,6 +118,7 @@ def test_more_deaths_than_allowed_are_the_end_with_the_reason(
             engines.check()
 
 
+@pytest.mark.slow
 def test_weights_that_cannot_be_fetched_are_the_end_with_the_reason(
     ray_session: None, tmp_path: Path
 ) -> None:
@@ -131,6 +135,7 @@ def test_weights_that_cannot_be_fetched_are_the_end_with_the_reason(
             engines.check()
 
 
+@pytest.mark.slow
 def test_all_are_replaced_at_once_with_the_weights_to_expect(
     ray_session: None, tmp_path: Path
 ) -> None:
