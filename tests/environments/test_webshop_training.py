@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from environments.prompting import HistoryEntry, PromptContext
 from environments.webshop.env import WebShopEnv
-from rllib_gigpo.cli.run_file import load_run_file
+from tests.environments.training_run import (
+    examples,
+    readme_block,
+    sound_example,
+    train_two_iterations,
+)
 
-_ROOT = Path(__file__).resolve().parents[2]
-_EXAMPLES = sorted((_ROOT / "tuned_examples").glob("webshop_*.py"))
 _TINY = {
     "observation_mode": "text_rich",
     "reward": "success",
@@ -25,31 +23,18 @@ _TINY = {
 }
 
 
-@pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", examples("webshop"), ids=lambda path: path.stem)
 def test_the_examples_are_sound(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Loading prepends the folder to both paths; the patches undo that.
-    monkeypatch.setattr(sys, "path", sys.path.copy())
-    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    run = load_run_file(path)
-    run.config.copy(copy_frozen=False).validate()
-    assert run.config.env == "WebShop-v0"
-    assert run.stop["training_iteration"] > 0
-    settings = {k: v for k, v in run.config.env_config.items() if k != "world"}
+    config = sound_example(path, monkeypatch).config
+    assert config.env == "WebShop-v0"
+    settings = {k: v for k, v in config.env_config.items() if k != "world"}
     env = WebShopEnv(**settings)
     assert (env.max_episode_steps, env.reward) == (15, "success")
 
 
-def _readme_block(language: str) -> str:
-    file = sys.modules[WebShopEnv.__module__].__file__ or ""
-    text = Path(file).with_name("README.md").read_text()
-    block = re.search(rf"```{language}\n(.*?)\n```", text, re.DOTALL)
-    assert block is not None
-    return block[1]
-
-
 def test_the_readme_example_runs() -> None:
     names: dict[str, object] = {}
-    exec(_readme_block("python"), names)
+    exec(readme_block("webshop", "python"), names)
     assert names["reward"] == 1.0
 
 
@@ -66,56 +51,15 @@ def test_the_prompt_in_the_readme_is_the_one_that_is_sent() -> None:
         num_steps_taken=1,
     )
     (message,) = env.prompt.messages(context)
-    assert message["content"] == _readme_block("text")
-
-
-def _run(module: str, *words: str) -> None:
-    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"}
-    subprocess.run(
-        [sys.executable, "-m", f"rllib_gigpo.cli.{module}", *words],
-        env=environment,
-        check=True,
-        timeout=400,
-    )
+    assert message["content"] == readme_block("webshop", "text")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_two_iterations_of_training_by_command(tmp_path: Path) -> None:
-    warm_start = {
-        "--env": "WebShop-v0",
-        "--env-config": json.dumps(_TINY),
-        "--out": str(tmp_path / "model"),
-        "--model-size": "tiny",
-        "--num-episodes": "40",
-        "--max-steps": "20",
-        "--check-every": "20",
-        "--num-check-tasks": "4",
-    }
-    _run("main", "warm-start", *(word for pair in warm_start.items() for word in pair))
-    config = {
-        "env_config": _TINY,
-        "model_name_or_path": str(tmp_path / "model"),
-        "dtype": "float32",
-        "engine": "transformers",
-        "max_prompt_tokens": 384,
-        "max_response_tokens": 32,
-        "group_size": 2,
-        "groups_per_iteration": 4,
-        "kl_coeff": 0.0,
-        "num_env_runners": 0,
-    }
-    _run(
-        "rllib",
-        *("train", "--algo", "GiGPO", "--env", "WebShop-v0"),
-        *("--config", json.dumps(config), "--stop", '{"training_iteration": 2}'),
-        *("--storage-path", str(tmp_path / "results")),
-    )
-    (progress,) = (tmp_path / "results").rglob("result.json")
-    results = [json.loads(line) for line in progress.read_text().splitlines()]
-    assert [result["training_iteration"] for result in results] == [1, 2]
-    for result in results:
-        sampled = result["env_runners"]
+    for sampled in train_two_iterations(
+        "WebShop-v0", _TINY, tmp_path, group_size=2, groups_per_iteration=4
+    ):
         assert sampled["num_episodes"] == 8
         assert sampled["num_failed_episodes"] == 0
         assert 8 <= sampled["num_env_steps_sampled"] <= 48
