@@ -51,6 +51,7 @@ config = (
         invalid_penalty=0.3,
         max_tokens_per_micro_batch=4096,
     )
+    # Sampling and learning take turns in one process; both cores are its own.
     .resources(num_cpus_for_main_process=2)
     .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
     .learners(num_learners=0)

@@ -3,9 +3,8 @@
     rllib train file tuned_examples/ezpoints_tiny_gigpo.py
 
 A model of a million parameters is taught by the environment's expert until it makes it
-in about two of five training deals,
-then GiGPO takes over. It is evaluated on 128 deals of
-other seeds; those differ from the training deals in suits and order at most.
+in about two of five training deals, then GiGPO takes over. It is evaluated on 128 deals
+of other seeds; those differ from the training deals in suits and order at most.
 """
 
 from rllib_gigpo import GiGPOConfig

@@ -3,9 +3,8 @@
     rllib train file tuned_examples/sokoban_tiny_gigpo.py
 
 A model of a million parameters is taught by the environment's expert until it solves
-about a quarter of its training rooms,
-then GiGPO takes over. It is evaluated on 128 rooms of
-other seeds.
+about a quarter of its training rooms, then GiGPO takes over. It is evaluated on 128
+rooms of other seeds.
 """
 
 from rllib_gigpo import GiGPOConfig

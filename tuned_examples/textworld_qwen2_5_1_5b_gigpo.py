@@ -1,13 +1,12 @@
 """TextWorld's cooking games: Qwen2.5-1.5B-Instruct, the settings of ALFWorld.
 
-    rllib train file tuned_examples/textworld_qwen2_5_1_5b_gigpo.py
-
     python -m environments.textworld_games.make_games --kind cooking --split train
     python -m environments.textworld_games.make_games --kind cooking --split eval
+    rllib train file tuned_examples/textworld_qwen2_5_1_5b_gigpo.py
 
-make the 256 training and 32 evaluation games beforehand. Hyper-parameters of arXiv
-2505.10978 for ALFWorld; laid out for 2 GPUs of 80 GB, one of which generates. These
-settings have not been run.
+Hyper-parameters of arXiv 2505.10978 for ALFWorld; laid out for 2 GPUs of 80 GB, one of
+which generates. Trained on 256 games, evaluated on 32 others, all made beforehand.
+These settings have not been run.
 """
 
 from rllib_gigpo import GiGPOConfig

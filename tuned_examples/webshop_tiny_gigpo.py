@@ -39,6 +39,8 @@ config = (
         entropy_coeff=0.0,
         weight_decay=0.0,
     )
+    # Sampling and learning take turns in one process; both cores are its own.
+    .resources(num_cpus_for_main_process=2)
     .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
     .learners(num_learners=0)
     .evaluation(
