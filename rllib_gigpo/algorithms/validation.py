@@ -43,10 +43,6 @@ def _group_problems(c: GiGPOConfig) -> Iterator[str]:
         )
     if not 0.0 <= c.gamma <= 1.0:
         yield f"gamma={c.gamma} must lie in [0, 1]"
-    try:
-        _ = c.credit_config
-    except ConfigError as error:
-        yield str(error)
     if c.max_dynamic_sampling_rounds < 1:
         yield (
             f"max_dynamic_sampling_rounds={c.max_dynamic_sampling_rounds} must be at "

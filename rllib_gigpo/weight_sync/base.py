@@ -8,7 +8,7 @@ Invariant: a model takes over all of a set of weights or, on an error, none of i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch import nn
@@ -108,8 +108,3 @@ def checksum(weights: Mapping[str, torch.Tensor]) -> str:
         digest.update(f"{name}|{tensor.dtype}|{tuple(tensor.shape)}|".encode())
         digest.update(memoryview(tensor.view(-1).view(torch.uint8).numpy()))
     return digest.hexdigest()
-
-
-def iterate(weights: Mapping[str, torch.Tensor]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Names and tensors, as engines that stream weights want them."""
-    yield from weights.items()
