@@ -65,7 +65,7 @@ def test_an_unknown_key_of_the_evaluation_config(
     ("config", "says"),
     [
         ({"group_size": 1}, "at least 2"),
-        ({"group_size": "8"}, "wrong type"),
+        ({"group_size": "8"}, "must be an integer"),
         ({"estimator": "gipgo"}, "'gigpo'"),
         ({}, "warm-start"),
         ({"env_config": 3}, "refuses these settings"),
