@@ -85,12 +85,26 @@ def _check_readable(file: Path) -> None:
 def save_atomically(path: Path, save: Callable[[Path], object]) -> None:
     """Save an algorithm to ``path`` through ``save``, whole and checked.
 
+    An older checkpoint there is replaced.
+
     Raises:
-        CheckpointError: What was written is not complete; ``path`` is as before.
+        CheckpointError: ``path`` is a file or holds something else, or what was written
+            is not complete; ``path`` is as before.
     """
+    path = path.resolve()  # A link stays a link.
+    _check_replaceable(path)
     with atomic_folder(path) as aside:
         save(aside)
         verify_checkpoint(aside)
+
+
+def _check_replaceable(path: Path) -> None:
+    is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    if not is_free and not (path / _NEEDED[0]).is_file():
+        raise CheckpointError(
+            f"{path} exists and is no checkpoint: saving would replace it as a whole; "
+            "name a folder of its own, e.g. one inside it"
+        )
 
 
 def _flush_to_disk(folder: Path) -> None:

@@ -280,7 +280,7 @@ class GiGPO(Algorithm):
         """Write a checkpoint: whole and verified, or not at all.
 
         Raises:
-            CheckpointError: Something did not get written.
+            CheckpointError: Something did not get written, or there is something else.
         """
         # Whoever brings a file system of their own gets RLlib's plain way.
         if path is None or "://" in str(path) or kwargs.get("filesystem"):

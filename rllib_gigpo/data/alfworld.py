@@ -65,7 +65,6 @@ def install(archives: Sequence[Path], folder: Path) -> str:
         DownloadError: An archive is broken, or does not hold the official games.
     """
     with atomic_folder(folder) as aside:
-        aside.chmod(0o755)
         for archive in archives:
             _unpack(archive, aside)
         found = _num_games(aside)

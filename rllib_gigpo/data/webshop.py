@@ -58,7 +58,6 @@ def install(files: Sequence[Path], folder: Path) -> str:
         DownloadError: They are not the official catalog.
     """
     with atomic_folder(folder) as aside:
-        aside.chmod(0o755)
         for file in files:
             shutil.copyfile(file, aside / file.name)
         try:
