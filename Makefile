@@ -30,15 +30,17 @@ lint: setup ## ruff: rules and formatting
 types: setup ## mypy, strict on the pure parts
 	$(BIN)/mypy
 
-# vLLM changes the process it is loaded in (threads, random state, modules it scans), so
-# its tests get one of their own.
+# vLLM changes the process it is loaded in (threads, random state) and stumbles over
+# modules that it knows nothing of, so its tests get one of their own.
+VLLM_TESTS := $(shell grep -rl --include='test_*.py' 'pytest.mark.vllm' tests)
+
 test: lint types ## everything that CI runs
 	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "not slow and not gpu and not vllm"
-	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "vllm and not slow and not gpu"
+	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "vllm and not slow and not gpu" $(VLLM_TESTS)
 
 test-all: lint types ## also the slow tests, and those for a GPU where there is one
 	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m "not vllm"
-	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m vllm
+	$(TEST_ENVIRONMENT) $(BIN)/python -m pytest -m vllm $(VLLM_TESTS)
 
 format: setup ## rewrite the code as ruff wants it
 	$(BIN)/ruff check --fix $(CHECKED)
