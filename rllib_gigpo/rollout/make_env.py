@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -27,7 +28,9 @@ def make_text_env(env: str | type, env_config: dict[str, Any]) -> TextEnv:
     Raises:
         ConfigError: There is no such environment, or it is not a ``TextEnv``.
     """
-    made = _make(env, env_config).unwrapped
+    made = _make(env, env_config)
+    if isinstance(made, gymnasium.Env):
+        made = made.unwrapped
     if not isinstance(made, TextEnv):
         raise ConfigError(
             f"environment {env!r} is a {type(made).__name__}, not an "
@@ -36,15 +39,15 @@ def make_text_env(env: str | type, env_config: dict[str, Any]) -> TextEnv:
     return made
 
 
-def _make(env: str | type, env_config: dict[str, Any]) -> gymnasium.Env:
+def _make(env: str | type, env_config: dict[str, Any]) -> object:
     if isinstance(env, type):
         return env(**env_config)
     if _global_registry.contains(ENV_CREATOR, env):
         creator = _global_registry.get(ENV_CREATOR, env)
         return creator(EnvContext(env_config, worker_index=0))
-    if "." in env:
-        module_name, _, class_name = env.rpartition(".")
-        return getattr(importlib.import_module(module_name), class_name)(**env_config)
+    # A colon is Gymnasium's: "package.module:Name-v0".
+    if "." in env and ":" not in env:
+        return _find_class(env)(**env_config)
     try:
         return make_registered(env, **env_config)
     except gymnasium.error.UnregisteredEnv as error:
@@ -52,3 +55,22 @@ def _make(env: str | type, env_config: dict[str, Any]) -> gymnasium.Env:
             f"there is no environment {env!r} ({error}); register it with "
             "gymnasium.register or ray.tune.register_env, or pass its class"
         ) from error
+
+
+def _find_class(path: str) -> Callable[..., gymnasium.Env]:
+    module_name, _, class_name = path.rpartition(".")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        # What the module itself fails to import is another matter.
+        if not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise ConfigError(
+            f"there is no environment {path!r} ({error}); name a class by its full "
+            "path, in a module that can be imported from here"
+        ) from error
+    if not hasattr(module, class_name):
+        raise ConfigError(
+            f"there is no environment {path!r}: {module_name} has no {class_name!r}"
+        )
+    return getattr(module, class_name)
