@@ -85,6 +85,15 @@ class ProgressDisplay(Callback):
         self._live: Live | None = None
         self._status = Spinner("dots", Text("starting"))
         self._last_event = time.monotonic()
+        self._all_trials_ended = True
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the run stopped while a trial had not ended, as after Ctrl-C.
+
+        Tune ends such trials afterwards as if they had gone through.
+        """
+        return not self._all_trials_ended
 
     def setup(
         self,
@@ -99,6 +108,10 @@ class ProgressDisplay(Callback):
                 get_renderable=self._render, console=self._console, transient=True
             )
             self._live.start()
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """Called after each event of any trial: note whether some go on."""
+        self._all_trials_ended = all(trial.is_finished() for trial in trials)
 
     def on_trial_start(
         self, iteration: int, trials: list[Trial], trial: Trial, **info: Any

@@ -148,12 +148,14 @@ def run(plan: TrainingPlan, arguments: argparse.Namespace) -> int:
     from ray import tune
     from ray.tune.experiment import Trial
 
+    from rllib_gigpo.cli.progress import ProgressDisplay
     from rllib_gigpo.cli.results import print_results
 
     # Tune's newer output prints its tables even when asked to be silent.
     os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
     scheduler = make_scheduler(arguments)
     start = arguments.restore and checkpoint_path(arguments.restore)
+    display = ProgressDisplay(plan.stop)
     with ray_session(arguments):
         check_resources(plan.config, arguments)
         analysis = tune.run(
@@ -167,11 +169,14 @@ def run(plan: TrainingPlan, arguments: argparse.Namespace) -> int:
             scheduler=scheduler,
             restore=start,
             resume="AUTO" if arguments.resume else None,
-            callbacks=make_callbacks(plan, arguments),
+            callbacks=[display, *make_loggers(arguments)],
             raise_on_failed_trial=False,
             verbose=0,
         )
         print_results(analysis.trials, analysis.experiment_path)
+    if display.is_interrupted:
+        print("interrupted: the same command with --resume goes on")
+        return 1
     done = all(trial.status == Trial.TERMINATED for trial in analysis.trials)
     return 0 if done and analysis.trials else 1
 
@@ -223,19 +228,16 @@ def checkpoint_config(arguments: argparse.Namespace) -> CheckpointConfig:
     )
 
 
-def make_callbacks(plan: TrainingPlan, arguments: argparse.Namespace) -> list[Callback]:
-    """The progress display, and Weights & Biases if asked for."""
-    from rllib_gigpo.cli.progress import ProgressDisplay
+def make_loggers(arguments: argparse.Namespace) -> list[Callback]:
+    """Weights & Biases if asked for, beside the files that Tune writes in any case."""
+    if not arguments.wandb_project:
+        return []
+    from ray.air.integrations.wandb import WandbLoggerCallback
 
-    callbacks: list[Callback] = [ProgressDisplay(plan.stop)]
-    if arguments.wandb_project:
-        from ray.air.integrations.wandb import WandbLoggerCallback
-
-        callbacks.append(
-            WandbLoggerCallback(
-                project=arguments.wandb_project,
-                api_key=arguments.wandb_key,
-                name=arguments.wandb_run_name,
-            )
+    return [
+        WandbLoggerCallback(
+            project=arguments.wandb_project,
+            api_key=arguments.wandb_key,
+            name=arguments.wandb_run_name,
         )
-    return callbacks
+    ]

@@ -124,8 +124,13 @@ class FakeTrial(SimpleNamespace):
         return self.name
 
 
-def trial(name: str = "GiGPO_0") -> FakeTrial:
-    return FakeTrial(name=name, path=f"/results/{name}", error_file=f"/{name}/error")
+def trial(name: str = "GiGPO_0", is_finished: bool = False) -> FakeTrial:
+    return FakeTrial(
+        name=name,
+        path=f"/results/{name}",
+        error_file=f"/{name}/error",
+        is_finished=lambda: is_finished,
+    )
 
 
 def display(is_terminal: bool = False) -> tuple[ProgressDisplay, io.StringIO]:
@@ -164,6 +169,15 @@ def test_brackets_are_not_taken_for_markup() -> None:
     strange = trial("run[bold]")
     shown.on_trial_start(0, [strange], strange)
     assert "run[bold] starts" in out.getvalue()
+
+
+def test_a_run_whose_trials_go_on_was_interrupted() -> None:
+    shown, _ = display()
+    assert not shown.is_interrupted
+    shown.on_step_end(1, [trial("a", is_finished=True), trial("b")])
+    assert shown.is_interrupted
+    shown.on_step_end(2, [trial("a", is_finished=True), trial("b", is_finished=True)])
+    assert not shown.is_interrupted
 
 
 def test_a_terminal_has_a_status_line_that_goes_away() -> None:

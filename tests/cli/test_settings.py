@@ -79,6 +79,13 @@ def test_a_value_that_cannot_work(
     assert "_validate_config" not in sentence
 
 
+def test_a_value_of_a_type_that_rllib_cannot_compare(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sentence = refused_config(capsys, "PPO", num_env_runners="two", env="CartPole-v1")
+    assert sentence.startswith("a setting of PPO has the wrong type: ")
+
+
 def test_known_keys_of_every_kind_are_set() -> None:
     config = GiGPOConfig()
     given = {

@@ -123,13 +123,11 @@ def test_resume_after_an_interruption(
 ) -> None:
     words = train_words(corridor_model, tmp_path, iterations=4)
     words += ["--checkpoint-freq", "1"]
-    make_callbacks = train.make_callbacks
     with monkeypatch.context() as patch:
-        patch.setattr(
-            train, "make_callbacks", lambda *a: [*make_callbacks(*a), InterruptAt(2)]
-        )
+        patch.setattr(train, "make_loggers", lambda arguments: [InterruptAt(2)])
         interrupted = run_command(words, tmp_path)
     assert interrupted.status == 1
+    assert interrupted.out.endswith("the same command with --resume goes on\n")
     assert 2 <= interrupted.results[-1]["training_iteration"] < 4
     resumed = run_command([*words, "--resume"], tmp_path)
     assert resumed.status == 0

@@ -4,6 +4,7 @@ The metric to compare trials by is their learning rate, so that who wins is know
 """
 
 import os
+import pickle
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -53,13 +54,18 @@ def by_learning_rate(results: tune.ResultGrid) -> dict[float, tune.Result]:
 
 
 def weights_at(result: tune.Result, iteration: int) -> dict[str, torch.Tensor]:
-    """Of the last checkpoint that a trial wrote after this iteration."""
+    """Of the checkpoint that a trial wrote after this iteration, as it says itself."""
     (checkpoint,) = (
-        checkpoint
-        for checkpoint, metrics in result.best_checkpoints
-        if metrics["training_iteration"] == iteration
+        folder
+        for folder in Path(result.path).glob("checkpoint_*")
+        if iteration_of(folder) == iteration
     )
-    return load_file(Path(checkpoint.path) / MODULE_FOLDER / "model.safetensors")
+    return load_file(checkpoint / MODULE_FOLDER / "model.safetensors")
+
+
+def iteration_of(checkpoint: Path) -> int:
+    state = pickle.loads((checkpoint / "algorithm_state.pkl").read_bytes())
+    return state["training_iteration"]
 
 
 def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
