@@ -266,13 +266,23 @@ def main() -> None:
 
 def report(figures: dict[str, list[Speed]]) -> None:
     raw = float(np.median([speed.tokens_per_s for speed in figures["raw"]]))
-    columns = ("requests", "tokens", "tokens/s", "of raw", "cached")
+    columns = (
+        "requests",
+        "tokens",
+        "tokens/s",
+        "slowest",
+        "fastest",
+        "of raw",
+        "cached",
+    )
     print(" " * 14 + "".join(f"{column:>10}" for column in columns))
     for name, speeds in figures.items():
-        rate = float(np.median([speed.tokens_per_s for speed in speeds]))
+        rates = [speed.tokens_per_s for speed in speeds]
+        rate = float(np.median(rates))
         last = speeds[-1]
         print(
             f"{name:<14}{last.num_requests:>10,}{last.num_tokens:>10,}{rate:>10,.0f}"
+            f"{min(rates):>10,.0f}{max(rates):>10,.0f}"
             f"{rate / raw:>10.2f}{last.cached_prompt_fraction:>10.2f}"
         )
 
