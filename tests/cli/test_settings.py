@@ -82,7 +82,7 @@ def test_a_value_that_cannot_work(
 def test_a_value_of_a_type_that_rllib_cannot_compare(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    sentence = refused_config(capsys, "PPO", num_env_runners="two", env="CartPole-v1")
+    sentence = refused_config(capsys, "PPO", num_learners="two", env="CartPole-v1")
     assert sentence.startswith("a setting of PPO has the wrong type: ")
 
 
